@@ -286,10 +286,17 @@ def key() -> Key:
 
 @pytest.fixture
 def read_rows(tmp_path: Path, key: Key, reporter: RememberingReporter) -> ReadCorpus:
-    """read_rows(train=[("text", "label")…], dev=[…], **section): the corpus of these rows, through csv-less files."""
+    """read_rows(train=[("text", "label")…], dev=[…], test=[…], **section): the corpus of these rows, through files."""
 
-    def make(*, train: list[tuple[str, ...]], dev: list[tuple[str, ...]] | None = None, **section: Any) -> Corpus:
-        files = {"train": train} | ({} if dev is None else {"dev": dev})
+    def make(
+        *,
+        train: list[tuple[str, ...]],
+        dev: list[tuple[str, ...]] | None = None,
+        test: list[tuple[str, ...]] | None = None,
+        **section: Any,
+    ) -> Corpus:
+        given = {"train": train, "dev": dev, "test": test}
+        files = {split: rows for split, rows in given.items() if rows is not None}
         for split, rows in files.items():
             header = "text\tlabel" if len(rows[0]) == 2 else "text\tpair\tlabel"
             lines = [header, *("\t".join(row) for row in rows)]

@@ -20,7 +20,8 @@ MIN_ROWS = 5  # training rows of a class that makes a corpus uneven: fewer may b
 @dataclass(frozen=True)
 class Corpus:
     """`<split>.arrow` for each split, and corpus.json: name, labels, language, pair, multi_label,
-    class_weights, findings."""
+    class_weights, findings. With rows that are labelled as out of scope also `foreign-dev.arrow`, `foreign-test.arrow`.
+    """
 
     folder: Path
 
@@ -81,6 +82,13 @@ class Corpus:
         return {split: Rows.load(path) for split, path in paths.items() if path.is_file()}
 
     @cached_property
+    def foreign(self) -> dict[str, Rows]:
+        """Rows that belong to no class, without a label: "dev" to fit a threshold on, "test" to judge it; only those
+        that there are."""
+        paths = {split: self.folder / f"foreign-{split}.arrow" for split in ("dev", "test")}
+        return {split: Rows.load(path) for split, path in paths.items() if path.is_file()}
+
+    @cached_property
     def is_uneven(self) -> bool:
         """Whether accuracy says little, because one label is far more frequent than another: then epochs and seeds are
         chosen by macro F1. Classes without dev rows, or with hardly any training rows, are ignored."""
@@ -114,8 +122,13 @@ def rarest_and_most_frequent(rows_per_class: Mapping[str, int]) -> tuple[str, st
     return (rarest, most) if present[rarest] * UNEVEN < present[most] else None
 
 
-def save_corpus(folder: Path, *, splits: dict[str, Rows], facts: dict[str, Any]) -> None:
-    """Write the files of a corpus into a scratch folder."""
+def save_corpus(
+    folder: Path, *, splits: dict[str, Rows], facts: dict[str, Any], foreign: Mapping[str, Rows] | None = None
+) -> None:
+    """Write the files of a corpus into a scratch folder; of `foreign` only those that have rows."""
     for split, rows in splits.items():
         rows.save(folder / f"{split}.arrow")
+    for split, rows in (foreign or {}).items():
+        if len(rows):
+            rows.save(folder / f"foreign-{split}.arrow")
     (folder / "corpus.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")

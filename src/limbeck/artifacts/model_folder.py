@@ -35,6 +35,15 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Abstention:
+    """A model gives no label where its score is below the threshold."""
+
+    score: Literal["probability", "margin", "energy"]  # as in limbeck.runtime.abstaining
+    threshold: float
+    answer: str | None = None  # what is answered then; None: nothing
+
+
+@dataclass(frozen=True)
 class ModelFacts:
     """The content of model.json: all that the runtime needs in addition to graph and tokenizer."""
 
@@ -51,6 +60,7 @@ class ModelFacts:
     tokenizer: Literal["words", "framed"] = "words"  # StudentTokenizer, or FramedTokenizer, which adds special tokens
     temperature: float = 1.0  # logits are divided by it before softmax or sigmoid; it does not change labels
     members: tuple[Member, ...] = ()  # of a blend, which has neither a graph nor a tokenizer of its own
+    abstain: Abstention | None = None  # None: it always gives a label
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,8 @@ class ModelFolder:
         if faults := _faults_of_card(card):
             raise ArtifactDamaged(folder=self.folder, faults=[f"{CARD}: {fault}" for fault in faults])
         members = tuple(Member(**member) for member in card.pop("members", []))
-        return ModelFacts(**card, members=members)
+        abstain = card.pop("abstain", None)
+        return ModelFacts(**card, members=members, abstain=None if abstain is None else Abstention(**abstain))
 
     def profile(self) -> ModelProfile | None:
         """What is known of it from dev; None in a folder without profile.json."""
@@ -186,6 +197,8 @@ def save_facts(folder: Path, facts: ModelFacts) -> None:
     card = asdict(facts)
     if not facts.members:
         del card["members"]
+    if facts.abstain is None:
+        del card["abstain"]
     (folder / CARD).write_text(json.dumps(card, indent=1, ensure_ascii=False), encoding="utf-8")
 
 

@@ -12,6 +12,7 @@ LONGEST_NAME = 1_000  # characters; a run refuses longer labels, too
 LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-3, 1e3  # an export fits one from 0.05 to 20
 FROM_ROUNDING = 0.01  # how far the weights of a blend may be from one, in sum
 MOST_SHOWN = 60
+SCORES = {"probability": (-1.0, 2.0), "margin": (-1.0, 2.0), "energy": (-1e9, 1e9)}  # thresholds that each may have
 
 
 def faults_of_values(card: dict[str, Any]) -> list[str]:
@@ -75,6 +76,17 @@ def _are_members(members: Any) -> bool:
     return not members or (len(set(folders)) == len(folders) and abs(sum(weights) - 1) <= FROM_ROUNDING)
 
 
+def _is_abstention(card: dict[str, Any]) -> bool:
+    """A score, a threshold that it can have, and an answer; with several labels per row there is none of it."""
+    found = card["abstain"]
+    if not isinstance(found, dict) or set(found) != {"score", "threshold", "answer"} or card.get("multi_label"):
+        return False
+    low, high = SCORES.get(found["score"], (1.0, 0.0)) if isinstance(found["score"], str) else (1.0, 0.0)
+    answer = found["answer"]
+    is_answer = answer is None or _is_text(answer)
+    return _is_number(found["threshold"], least=low, most=high) and is_answer
+
+
 CHECKS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "name": lambda card: _is_text(card["name"]),
     "kind": lambda card: isinstance(card["kind"], str) and card["kind"] in (*STUDENT_KINDS, BLEND),
@@ -93,4 +105,5 @@ CHECKS: dict[str, Callable[[dict[str, Any]], bool]] = {
         card.get("temperature", 1.0), least=LEAST_TEMPERATURE, most=MOST_TEMPERATURE
     ),
     "members": lambda card: _are_members(card.get("members", [])),
+    "abstain": lambda card: "abstain" not in card or _is_abstention(card),
 }

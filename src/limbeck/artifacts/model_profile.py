@@ -17,7 +17,8 @@ MOST_POINTS, MOST_EXAMPLES, MOST_ROWS = 1_000, 1_000, 1 << 40
 LONGEST_TEXT = 1_000  # characters of a text of an example
 FROM_ROUNDING = 0.01  # how far a histogram may be from one, in sum
 KEYS_OF_CURVE = {"rows", "points", "cheapest", "student_accuracy", "teacher_accuracy"}
-OPTIONAL = {"sketch"}  # keys that need not be there
+SHARES_OF_FOREIGN = ("auroc", "recall_at_5", "fpr95", "withheld")
+OPTIONAL = {"sketch", "abstain"}  # keys that need not be there
 
 Texts: TypeAlias = str | tuple[str, str]  # of a row
 
@@ -43,6 +44,19 @@ class CascadeOnDev:
 
 
 @dataclass(frozen=True)
+class AbstainOnDev:
+    """What the threshold of model.json is worth on the rows that it was fitted on."""
+
+    rows: int
+    wanted: dict[str, float]  # "error" or "coverage"; empty: the threshold that treats most rows right
+    is_reached: bool
+    coverage: float  # share of the rows that are answered
+    error: float | None  # among these; None: dev has no labels, or nothing is answered
+    aurc: float | None  # area under the risk-coverage curve
+    foreign: dict[str, Any] | None  # rows that belong to no class: their source, and how well scores tell them
+
+
+@dataclass(frozen=True)
 class ModelProfile:
     """The content of profile.json. Confidence is that of `limbeck.runtime.probabilities.confidence`."""
 
@@ -54,6 +68,7 @@ class ModelProfile:
     cascade: CascadeOnDev | None  # None: the teacher did not answer dev
     examples: tuple[Texts, ...] = ()  # rows of dev to try the model with, if the recipe keeps any
     sketch: DevSketch | None = None  # to notice drift; None in a profile of an earlier version
+    abstain: AbstainOnDev | None = None  # None: the model always gives a label
 
 
 def save_profile(folder: Path, profile: ModelProfile) -> None:
@@ -80,6 +95,7 @@ def read_profile(path: Path, *, labels: Sequence[str], pair: bool) -> ModelProfi
         cascade=None if curve is None else _curve(curve),
         examples=tuple(row if isinstance(row, str) else (row[0], row[1]) for row in found["examples"]),
         sketch=read_sketch(found["sketch"]) if "sketch" in found else None,
+        abstain=AbstainOnDev(**found["abstain"]) if "abstain" in found else None,
     )
 
 
@@ -91,7 +107,7 @@ def _curve(found: dict[str, Any]) -> CascadeOnDev:
 def _faults(found: Any, *, labels: int, pair: bool) -> list[str]:
     """What is wrong with the content of profile.json: anybody may have written it."""
     known = {field.name for field in fields(ModelProfile)}
-    if not isinstance(found, dict) or set(found) | OPTIONAL != known:
+    if not isinstance(found, dict) or not known - OPTIONAL <= set(found) <= known:
         return [f"it is no table of the keys {', '.join(sorted(known))}"]
     is_right: dict[str, Callable[[Any], bool]] = {
         "rows": lambda rows: _is_whole(rows, most=MOST_ROWS),
@@ -102,6 +118,7 @@ def _faults(found: Any, *, labels: int, pair: bool) -> list[str]:
         "cascade": lambda curve: curve is None or _is_curve(curve),
         "examples": lambda rows: _are_examples(rows, pair=pair),
         "sketch": is_sketch,
+        "abstain": _is_abstain,
     }
     faulty = [name for name, check in is_right.items() if name in found and not check(found[name])]
     if not faulty and "sketch" in found and len(found["sketch"]["predicted"]) != labels:
@@ -135,6 +152,28 @@ def _is_curve(curve: Any) -> bool:
     if not are_points or not _is_rising([point[0] for point in curve["points"]]):
         return False
     return _is_share(curve["student_accuracy"]) and _is_share(curve["teacher_accuracy"])
+
+
+def _is_abstain(found: Any) -> bool:
+    if not isinstance(found, dict) or set(found) != {field.name for field in fields(AbstainOnDev)}:
+        return False
+    wanted, measured = found["wanted"], found["foreign"]
+    return (
+        _is_whole(found["rows"], most=MOST_ROWS)
+        and isinstance(wanted, dict)
+        and set(wanted) <= {"error", "coverage"}
+        and type(found["is_reached"]) is bool
+        and all(found[name] is None or _is_share(found[name]) for name in ("error", "aurc"))
+        and all(map(_is_share, [found["coverage"], *wanted.values()]))
+        and (measured is None or _are_measures(measured))
+    )
+
+
+def _are_measures(found: Any) -> bool:
+    if not isinstance(found, dict) or set(found) != {"source", "rows", *SHARES_OF_FOREIGN}:
+        return False
+    is_known = found["source"] in ("labelled", "files", "general") and _is_whole(found["rows"], most=MOST_ROWS)
+    return is_known and all(_is_share(found[name]) for name in SHARES_OF_FOREIGN)
 
 
 def _is_point(point: Any) -> bool:

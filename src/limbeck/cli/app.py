@@ -38,6 +38,13 @@ EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"
 RESUMABLE = {"run", "label", "demo", "search", "pretrain", "review"}  # commands that can be stopped and continued
 
 ENGINE = "What runs the model: native code, onnxruntime, or (auto) the faster one that supports it."
+AbstainOption = Annotated[
+    bool,
+    typer.Option(
+        "--abstain/--no-abstain",
+        help="Whether a model that was exported to abstain gives no label where it is not sure enough.",
+    ),
+]
 AllowOption = Annotated[
     bool,
     typer.Option(

@@ -55,6 +55,16 @@ def evaluate(
     errors: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all wrong answers to this csv file, also .csv.gz.")
     ] = None,
+    out_of_scope: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL", help="Label of rows that belong to no class: they are not judged. Default: as in training."
+        ),
+    ] = None,
+    slice: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column whose values part the rows, such as their source: more slices."),
+    ] = None,
     format: Annotated[
         Literal["auto", "csv", "tsv", "jsonl", "parquet"],
         typer.Option(help="Format of the file; auto depends on the name, otherwise on the first lines."),
@@ -84,8 +94,9 @@ def evaluate(
 ) -> None:
     """Judge a finished model on a labelled file: accuracy, F1, calibration, every class, the worst errors. No torch.
 
-    Rows whose label the model does not know count as wrong. With a fallback both together are judged, and the model
-    alone.
+    Rows whose label the model does not know count as wrong. A model that abstains is judged as if it answered every
+    row; what its threshold costs and gains is said beside that. With a fallback both together are judged, and the
+    model alone.
     """
     from limbeck.judging.evaluate import evaluate as judge
     from limbeck.progress import plain_console, rate_line, visible, visible_json
@@ -114,6 +125,8 @@ def evaluate(
             encoding=encoding,
             against=against,
             errors=cast("TextIO | None", sink),
+            out_of_scope=out_of_scope,
+            slice=slice,
             watch=watch,
         ).as_json()
     if as_json:

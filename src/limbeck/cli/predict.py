@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from limbeck.cli.app import ENGINE, app, reported
+from limbeck.cli.app import ENGINE, AbstainOption, app, reported
 from limbeck.cli.fallback import (
     FallbackFormatOption,
     FallbackInstructionOption,
@@ -72,6 +72,7 @@ def predict(
             help="File to write: .csv, .tsv or .jsonl, also .gz, or .parquet. Default: standard output, input's format."
         ),
     ] = None,
+    abstain: AbstainOption = True,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads the model may use. Default: one per CPU.")] = None,
     engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
     fallback: FallbackOption = None,
@@ -85,8 +86,9 @@ def predict(
 ) -> None:
     """Classify a stream of rows: each is written with its label and probabilities. Constant memory, no torch.
 
-    Probabilities are calibrated on the dev rows of the run that made the model. With --fallback another model answers
-    the rows that this one is not sure of; `answered_by` says of each which of the two did.
+    Probabilities are calibrated on the dev rows of the run that made the model. A model that was exported to abstain
+    gives no label where it is not sure enough, and says how sure it is in `score`. With --fallback another model
+    answers the rows that this one is not sure of; `answered_by` says of each which of the two did.
     """
     from limbeck.runtime.cascade import CascadeClassifier, CascadeCount
     from limbeck.runtime.fallbacks.opening import FallbackOptions
@@ -98,7 +100,14 @@ def predict(
         fallback_format, fallback_model, fallback_timeout, fallback_key_from, fallback_instruction
     )
     classifier = _classifier(
-        model, fallback, share=share, threshold=threshold, options=options, threads=threads, engine=engine
+        model,
+        fallback,
+        share=share,
+        threshold=threshold,
+        options=options,
+        abstain=abstain,
+        threads=threads,
+        engine=engine,
     )
     if file == "-" and sys.stdin.isatty():
         typer.echo("reading texts from the terminal, one per line; end with Ctrl-D", err=True)
@@ -132,6 +141,7 @@ def _classifier(
     share: float | None,
     threshold: float | None,
     options: "FallbackOptions",
+    abstain: bool,
     threads: int | None,
     engine: "EngineChoice",
 ) -> "Classifier | CascadeClassifier":
@@ -141,9 +151,16 @@ def _classifier(
 
     refuse_fallback_options(fallback, share=share, threshold=threshold)
     if fallback is None:
-        return load(model, threads=threads, engine=engine)
+        return load(model, abstain=abstain, threads=threads, engine=engine)
     return cascade_of(
-        model, fallback, share=share, threshold=threshold, options=options, threads=threads, engine=engine
+        model,
+        fallback,
+        share=share,
+        threshold=threshold,
+        options=options,
+        abstain=abstain,
+        threads=threads,
+        engine=engine,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from limbeck.cli.app import ENGINE, app, reported
+from limbeck.cli.app import ENGINE, AbstainOption, app, reported
 from limbeck.cli.fallback import (
     FallbackFormatOption,
     FallbackInstructionOption,
@@ -56,6 +56,7 @@ def serve(
         typer.Option(min=1, help="Requests that the models of a process compute at once.", envvar=_variable("THREADS")),
     ] = 1,
     engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
+    abstain: AbstainOption = True,
     watch: Annotated[
         bool, typer.Option("--watch", help="Load models again when their folders change; SIGHUP does so at any time.")
     ] = False,
@@ -172,6 +173,7 @@ def serve(
         workers=workers,
         threads=threads,
         engine=engine,
+        abstain=abstain,
         watch=watch,
         limits=Limits(rows=max_rows, characters=max_characters, body_bytes=max_body),
         queue=QueueLimits(waiting_seconds=max_wait),

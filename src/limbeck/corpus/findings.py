@@ -115,7 +115,12 @@ def facts_of(
         "unlabelled_left_out": source.unlabelled,
         "of_other_labels_left_out": source.of_other_labels,
         "label_names_unused": classes.unused_names,
+        **({"out_of_scope": _out_of_scope(section.out_of_scope, source)} if section.out_of_scope else {}),
     }
+
+
+def _out_of_scope(label: str, source: CorpusSource) -> dict[str, Any]:
+    return {"label": label, "rows": {split: len(rows) for split, rows in source.foreign.items()}}
 
 
 def _likelier_separator(section: CorpusSection, source: CorpusSource) -> str | None:
@@ -167,6 +172,12 @@ def report_findings(facts: Mapping[str, Any], classes: Classes, *, reporter: Rep
         reporter.note(f"{WARNING} {empty:,} rows have an empty text", style="warning")
     _report_unknown(facts, reporter)
     _report_dropped(facts, reporter)
+    if outside := facts.get("out_of_scope"):
+        fitting, judged = outside["rows"]["dev"], outside["rows"]["test"]
+        reporter.note(
+            f"  {fitting + judged:,} rows are out of scope ({outside['label']}): {fitting:,} to fit a threshold, "
+            f"{judged:,} to judge it"
+        )
 
 
 def _report_dropped(facts: Mapping[str, Any], reporter: Reporter) -> None:

@@ -116,6 +116,20 @@ class LabelledRows:
             marks[at, present] = 1
         return Rows.of(ids=self.ids, texts=self.texts, pairs=self.pairs, labels=marks)
 
+    def unlabelled(self) -> Rows:
+        """The rows for an artifact, without their labels."""
+        return Rows.of(ids=self.ids, texts=self.texts, pairs=self.pairs)
+
+    @classmethod
+    def joined(cls, parts: Sequence["LabelledRows"]) -> "LabelledRows":
+        """All rows of several parts of the same file or data set; there is at least one part."""
+        return cls(
+            ids=[row_id for part in parts for row_id in part.ids],
+            texts=[text for part in parts for text in part.texts],
+            pairs=None if parts[0].pairs is None else [pair for part in parts for pair in part.pairs or ()],
+            labels=[labels for part in parts for labels in part.labels],
+        )
+
     def _pairs(self) -> Sequence[str | None]:
         return [None] * len(self) if self.pairs is None else self.pairs
 

@@ -68,7 +68,8 @@ def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Report
             split: rows.as_rows(classes, is_multi_label=section.multi_label, unknown=unknown)
             for split, rows in findings.splits.items()
         }
-        save_corpus(scratch, splits=splits, facts=facts)
+        foreign = {split: rows.unlabelled() for split, rows in source.foreign.items()}
+        save_corpus(scratch, splits=splits, facts=facts, foreign=foreign)
     report_findings(facts, classes, reporter=reporter)
     return Corpus(out)
 

@@ -28,6 +28,18 @@ class OnlyLabelsUnknown(DataError):
         )
 
 
+class OutOfScopeUnknown(DataError):
+    """`out_of_scope` names a label that no row has."""
+
+    def __init__(self, *, label: str, known: Sequence[str]) -> None:
+        self.label = label
+        super().__init__(
+            f"out_of_scope names a label that no row has: {label!r}{did_you_mean(label, known)}",
+            found=f"train's labels: {some([repr(name) for name in known], most=12)}",
+            advice="Write it as the file does, or remove out_of_scope from [corpus].",
+        )
+
+
 class SplitUnknown(DataError):
     """The column of splits has values that name no split."""
 
@@ -53,12 +65,36 @@ class CorpusSource:
     of_other_labels: int = 0  # rows that `only_labels` drops
     dropped: Mapping[str, Dropped] = field(default_factory=dict)  # by split, rows without text or label
     unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by split, labels that train lacks
+    foreign: Mapping[str, LabelledRows] = field(default_factory=dict)  # out of scope: for "dev" and "test"
 
 
 def read_source(section: CorpusSection, *, reporter: Reporter) -> CorpusSource:
     """Every split that the section names, with only the rows that `only_labels` asks for."""
     source = _from_files(section, reporter=reporter) if section.hub is None else _from_hub(section)
+    if section.out_of_scope is not None:
+        source = _without_foreign(section.out_of_scope, source)
     return _only_labels(section, source) if section.only_labels else source
+
+
+def _without_foreign(label: str, source: CorpusSource) -> CorpusSource:
+    """The splits without the rows of this label, which are kept by themselves. The rows keep their ids.
+
+    Those of train and dev fit a threshold, those of test are judged by it; without any in test, every second one.
+    """
+    inside, foreign = {}, {}
+    for split, rows in source.splits.items():
+        is_foreign = [labels == (label,) for labels in rows.labels]
+        inside[split] = rows.select(at for at, outside in enumerate(is_foreign) if not outside)
+        foreign[split] = rows.select(at for at, outside in enumerate(is_foreign) if outside)
+        if not len(inside[split]):
+            raise TooFewRows(what=f"{split} without the rows labelled {label!r}", rows=0, needed=1)
+    if not any(map(len, foreign.values())):
+        raise OutOfScopeUnknown(label=label, known=list(source.splits["train"].label_counts))
+    fitting = LabelledRows.joined([foreign[split] for split in ("train", "dev") if split in foreign])
+    judged = foreign.get("test")
+    if judged is None or not len(judged):
+        judged, fitting = fitting.select(range(1, len(fitting), 2)), fitting.select(range(0, len(fitting), 2))
+    return replace(source, splits=inside, foreign={"dev": fitting, "test": judged})
 
 
 def _only_labels(section: CorpusSection, source: CorpusSource) -> CorpusSource:

@@ -13,6 +13,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import Member, ModelFacts, ModelFolder, copy_model, save_facts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.export.abstain import abstaining_in_words, with_abstention
 from limbeck.export.parity import runtime_rows
 from limbeck.export.profile import Origin, write_profile
 from limbeck.export.run import calibration_rows
@@ -77,13 +78,23 @@ def export_blend(
         blend = _facts(chosen, name=name, blend=best)
         save_facts(scratch, blend)
         together = _blended(best, logits, facts)  # of the rows that a profile is about, too
+        about = runtime_rows(known)
+
+        def logits_of(asked: Sequence[Row]) -> Logits:
+            return together if logits and asked == about else _logits_of(ModelFolder(scratch), asked)
+
+        origin = origin or Origin()
+        blend, abstain = with_abstention(
+            section.abstain, scratch, blend, rows=rows, logits_of=logits_of, foreign=origin.foreign
+        )
         write_profile(
             scratch,
             blend,
             rows=rows,
-            logits_of=lambda asked: together if logits else _logits_of(ModelFolder(scratch), asked),
-            origin=origin or Origin(),
+            logits_of=logits_of,
+            origin=origin,
             examples=section.examples,
+            abstain=abstain,
         )
     reporter.note(_summary(ModelFolder(out), best, rows=len(known)))
     return ModelFolder(out)
@@ -191,4 +202,4 @@ def _summary(model: ModelFolder, blend: Blend, *, rows: int) -> str:
     facts = model.facts()
     names = ", ".join(f"{member.weight:.0%} {member.folder}" for member in facts.members)
     fit = "" if blend.log_loss is None else f"; log-loss {blend.log_loss:.3f} on {rows:,} rows of dev"
-    return f"  {facts.name}: {names}; {model.size_mb():.1f} MB{fit}"
+    return f"  {facts.name}: {names}; {model.size_mb():.1f} MB{fit}{abstaining_in_words(model)}"

@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from limbeck.artifacts.foreign import Foreign
 from limbeck.artifacts.manifest import fingerprint_of
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.artifacts.model_profile import (
     BINS,
     QUANTILES,
+    AbstainOnDev,
     CascadeOnDev,
     CascadePoint,
     ModelProfile,
@@ -44,11 +46,12 @@ class Origin:
 
     label_shares: tuple[float, ...] | None = None  # of train
     teacher: TeacherLabels | None = None
+    foreign: Foreign | None = None
 
 
-def origin_of(train: Rows, *, classes: int, teacher: TeacherLabels | None) -> Origin:
+def origin_of(train: Rows, *, classes: int, teacher: TeacherLabels | None, foreign: Foreign | None = None) -> Origin:
     """Of a model with this many classes that was trained on these rows."""
-    return Origin(label_shares=_label_shares(train, classes=classes), teacher=teacher)
+    return Origin(label_shares=_label_shares(train, classes=classes), teacher=teacher, foreign=foreign)
 
 
 def _label_shares(rows: Rows, *, classes: int) -> tuple[float, ...] | None:
@@ -85,6 +88,7 @@ def write_profile(
     logits_of: Callable[[list[Row]], Logits],
     origin: Origin,
     examples: int = 0,
+    abstain: AbstainOnDev | None = None,
 ) -> None:
     """Write profile.json for the model in a scratch folder. `rows` are all of dev; `logits_of` asks the file.
 
@@ -109,6 +113,7 @@ def write_profile(
             cascade=_cascade(dev, logits, sure, origin.teacher) if origin.teacher else None,
             examples=tuple(_examples(dev, asked, logits, sure, most=examples)),
             sketch=dev_sketch(asked, counter, given=given),
+            abstain=abstain,
         ),
     )
 

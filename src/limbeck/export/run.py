@@ -21,6 +21,7 @@ from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFo
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
 from limbeck.errors import CheckpointDamaged, some
+from limbeck.export.abstain import abstaining_in_words, with_abstention
 from limbeck.export.graphs import graph_of, int8_of
 from limbeck.export.parity import (
     Exported,
@@ -98,7 +99,10 @@ def _write_compared(
         facts = replace(facts, temperature=temperature_of(exported[0], rows))
         save_facts(scratch, facts)
     logits_of, examples = exported[0].logits, section.examples
-    write_profile(scratch, facts, rows=rows, logits_of=logits_of, origin=origin, examples=examples)
+    facts, abstain = with_abstention(
+        section.abstain, scratch, facts, rows=rows, logits_of=logits_of, foreign=origin.foreign
+    )
+    write_profile(scratch, facts, rows=rows, logits_of=logits_of, origin=origin, examples=examples, abstain=abstain)
     return parity
 
 
@@ -155,7 +159,7 @@ def _summary(model: ModelFolder, parity: Parity) -> str:
     return (
         f"  {facts.name} ({facts.precision}): {model.size_mb():.1f} MB; against the trained student on "
         f"{parity.rows:,} rows: {same} on {parity.agreement:.1%}, logits within {parity.largest_difference:.2g}"
-        f"{calibrated}"
+        f"{calibrated}{abstaining_in_words(model)}"
     )
 
 

@@ -19,6 +19,7 @@ from limbeck.judging.labelled_file import FileForm, LabelledChunk, LabelledFile,
 from limbeck.judging.metrics import Bools, Floats, Ints
 from limbeck.judging.significance import SAMPLES, mcnemar, paired_interval
 from limbeck.judging.slices import SliceTally
+from limbeck.judging.threshold_worth import ScoreTally, parted
 from limbeck.runtime.cascade import CascadeClassifier
 from limbeck.runtime.classifier import load
 from limbeck.runtime.fallbacks.fallback import FallbackOptionsWrong
@@ -76,6 +77,7 @@ class EvaluationResult:
     worst_errors: list[dict[str, Any]]  # the most confident wrong answers
     slices: dict[str, Any] | None = None  # of the rows; None if no part of them is large enough
     against: dict[str, Any] | None = None
+    abstaining: dict[str, Any] | None = None  # scores, threshold, rows that belong to no class; not with several labels
     cascade: dict[str, Any] | None = None  # of a model with a fallback, which is compared with the model alone
 
     def as_json(self) -> dict[str, Any]:
@@ -121,13 +123,16 @@ class _Tally:
         self._labels: list[Ints] = []
         self._predicted: list[Ints] = []
         self._correct: list[Bools] = []
-        self.bins = np.zeros((3, calibration.BINS))
+        self.bins, self.scores = np.zeros((3, calibration.BINS)), ScoreTally(classifier.facts)
         self.loss, self.known_rows = 0.0, 0
 
     def add(self, chunk: LabelledChunk) -> tuple[Bools, Ints, Floats]:
         """(rows) whether each is right, its answer, and the probability of that."""
         multi_label = self.facts.multi_label
-        logits = self._classifier.logits(chunk.rows) / self.facts.temperature
+        logits = self._classifier.logits(chunk.rows)
+        if not multi_label:
+            self.scores.add(logits)
+        logits = logits / self.facts.temperature
         probabilities = probabilities_of(logits, multi_label=multi_label).astype(np.float64)
         labels = self._numbers(chunk.labels)
         known = np.array([self._number.keys() >= set(one) for one in chunk.labels])
@@ -235,6 +240,8 @@ def evaluate(
     encoding: str | None = None,
     against: str | Path | None = None,
     errors: TextIO | None = None,
+    out_of_scope: str | None = None,
+    slice: Column | None = None,
     watch: Watch = unwatched,
 ) -> EvaluationResult:
     """Judge an exported model on a labelled file. Needs no PyTorch and no scikit-learn.
@@ -242,11 +249,13 @@ def evaluate(
     What is not given is as in the recipe of the model's run, or else as the file looks: the label column is `label`, or
     the only one that holds the model's classes. `label_names` are the classes that labels of the file mean. Rows
     whose label the model does not know count as wrong. `against` is another model, judged on the same rows. All wrong
-    answers are written to `errors`, as csv. `watch` is called with the number of rows after each part of the file.
+    answers are written to `errors`, as csv. Rows with the label `out_of_scope` belong to no class: they are not judged,
+    but the model should be less sure of them. The values of the column `slice` are slices, too. `watch` is called with
+    the number of rows after each part of the file.
 
     What `load` gives for a model with a fallback is judged as it answers, and compared with the model alone.
     """
-    form = FileForm(text, pair, label, label_names or {}, format, header, quoting, encoding)
+    form = FileForm(text, pair, label, label_names or {}, format, header, quoting, encoding, slice)
     if isinstance(model, CascadeClassifier):
         classifiers, folders, names = _with_fallback(model, against=against)
     else:
@@ -254,8 +263,10 @@ def evaluate(
         classifiers, names = [load(folder) for folder in folders], [str(folder) for folder in folders]
     _refuse_other_rows(classifiers, folders)
     _refuse_unknown_classes(label_names or {}, classifiers[0].facts.labels)
-    with opened_labelled(Path(file), facts=classifiers[0].facts, form=form, keys=corpus_keys(folders[0])) as rows:
-        return judged(classifiers, rows, names=names, errors=errors, watch=watch)
+    keys = corpus_keys(folders[0])
+    outside = out_of_scope if out_of_scope is not None else keys.get("out_of_scope")
+    with opened_labelled(Path(file), facts=classifiers[0].facts, form=form, keys=keys) as rows:
+        return judged(classifiers, rows, names=names, errors=errors, out_of_scope=outside, watch=watch)
 
 
 def _with_fallback(
@@ -286,20 +297,27 @@ def judged(
     *,
     names: Sequence[str],
     errors: TextIO | None = None,
+    out_of_scope: str | None = None,
     watch: Watch = unwatched,
 ) -> EvaluationResult:
     """The first classifier on the rows of an opened file, compared with the second, if there is one."""
     tally, *others = [_Tally(classifier) for classifier in classifiers]
     facts, counts = tally.facts, Counter[LabelSet]()
     wrong, slices = _Errors(facts, errors), SliceTally(language=facts.language)
-    for chunk in file.chunks(CHUNK_ROWS):
+    for part in file.chunks(CHUNK_ROWS):
+        watch(len(part.rows))
+        inside, outside = parted(part.labels, out_of_scope=out_of_scope)
+        if outside:
+            tally.scores.add_foreign(classifiers[0].logits([part.rows[at] for at in outside]))
+        if not inside:
+            continue
+        chunk = part.at(inside) if outside else part
         counts.update(chunk.labels)
         answers = tally.add(chunk)
         wrong.add(chunk, answers)
-        slices.add(chunk.rows, answers[0])
+        slices.add(chunk.rows, answers[0], chunk.groups)
         for other in others:
             other.add(chunk)
-        watch(len(chunk.rows))
     _refuse_nothing_to_judge(file, counts, facts)
     numbers, both = tally.numbers(), classifiers[0]
     most, its_rows = counts.most_common(1)[0]
@@ -319,6 +337,7 @@ def judged(
         unknown_labels=_unknown(counts, facts),
         worst_errors=wrong.worst(),
         slices=slices.result(),
+        abstaining=tally.scores.result(tally.correct),
         against=_compared(tally, others[0], name=names[1]) if others else None,
         cascade=both.found(correct=tally.correct, student_correct=others[0].correct)
         if isinstance(both, JudgedCascade)

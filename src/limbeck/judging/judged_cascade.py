@@ -18,7 +18,7 @@ class JudgedCascade:
     """Its logits are the logarithms of its probabilities, at a temperature of 1."""
 
     def __init__(self, model: CascadeClassifier) -> None:
-        self.model, self.facts = model, replace(model.facts, temperature=1.0)
+        self.model, self.facts = model, replace(model.facts, temperature=1.0, abstain=None)
         self._count, self._by_fallback = CascadeCount(), list[Bools]()
 
     @property

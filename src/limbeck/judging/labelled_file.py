@@ -20,6 +20,7 @@ PEEKED_ROWS = 256  # by which the label column is found, if nothing names it
 LEAST_SHARE = 0.5  # of the peeked cells are classes of the model in the label column
 SEPARATORS = ("|", ";", ",")
 ROLES = ("text", "pair")
+LONGEST_GROUP = 60  # characters of a value that parts the rows
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class FileForm:
     header: bool | None = None
     quoting: bool | None = None
     encoding: str | None = None
+    slice: Column | None = None  # whose values part the rows; None: no column does
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,17 @@ class LabelledChunk:
     numbers: list[int]  # of the rows in the file, as in messages
     rows: list[Row]
     labels: list[LabelSet]
+    groups: list[str] | None = None  # values of the column that parts the rows; empty where a cell is
+
+    def at(self, places: Sequence[int]) -> "LabelledChunk":
+        """Some of the rows."""
+        numbers, rows, labels, groups = self.numbers, self.rows, self.labels, self.groups
+        return LabelledChunk(
+            [numbers[at] for at in places],
+            [rows[at] for at in places],
+            [labels[at] for at in places],
+            None if groups is None else [groups[at] for at in places],
+        )
 
 
 class LabelledFile:
@@ -80,6 +93,7 @@ class LabelledFile:
         self._classes = set(facts.labels)
         columns = _Columns(table, facts=facts, form=form, keys=keys, peeked=peeked, names=self._names)
         self._label_at, self._text_at = columns.label, columns.text
+        self.slice_column = None if form.slice is None else find_column_as_text(table, form.slice, key="--slice")
         self.label_columns = [table.columns[at] for at in self._label_at]
         self.text_columns = [table.columns[at] for at in self._text_at]
         self._needs_label = columns.has_class_columns or not facts.multi_label
@@ -95,10 +109,11 @@ class LabelledFile:
         """All rows with text and label, at most so many at a time. Can be called once."""
         rows = self._rows()
         while part := list(islice(rows, most)):
-            numbers, texts, labels = zip(*part, strict=True)
-            yield LabelledChunk(list(numbers), list(texts), list(labels))
+            numbers, texts, labels, groups = zip(*part, strict=True)
+            has_groups = self.slice_column is not None
+            yield LabelledChunk(list(numbers), list(texts), list(labels), list(groups) if has_groups else None)
 
-    def _rows(self) -> Iterator[tuple[int, Row, LabelSet]]:
+    def _rows(self) -> Iterator[tuple[int, Row, LabelSet, str]]:
         for number, cells in self._cells:
             texts, labels = [cells[at] for at in self._text_at], [cells[at] for at in self._label_at]
             if all(map(is_empty, texts)):
@@ -107,7 +122,11 @@ class LabelledFile:
                 self.without_label += 1
             else:
                 found = self._reader.read([None if is_empty(cell) else cell for cell in labels], number=number)
-                yield number, self._row(texts, number=number), self._named(found)
+                yield number, self._row(texts, number=number), self._named(found), self._group(cells)
+
+    def _group(self, cells: Sequence[object]) -> str:
+        cell = None if self.slice_column is None else cells[self.slice_column]
+        return "" if is_empty(cell) else " ".join(str(cell).split())[:LONGEST_GROUP]
 
     def _row(self, cells: Sequence[object], *, number: int) -> Row:
         texts = [

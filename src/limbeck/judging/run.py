@@ -8,13 +8,16 @@ import numpy as np
 
 from limbeck.artifacts.candidate import Candidate, main_place
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.foreign import Foreign
 from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows, runtime_rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.judging.abstaining import Compared, abstaining
 from limbeck.judging.answers import Logits, ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
 from limbeck.judging.cascade import PairedAnswers
 from limbeck.judging.choice import Contender, choose
 from limbeck.judging.metrics import Bools, Floats, Ints, macro_f1, rows_equal
 from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
+from limbeck.judging.rival import NAME as RIVAL
 from limbeck.judging.rival import RivalFolder
 from limbeck.judging.slices import MOST_ROWS as MOST_SLICED
 from limbeck.judging.slices import slices_of
@@ -89,6 +92,7 @@ class Judgement:
     paired: PairedAnswers | None  # its shipped copy and the teacher, on the judged rows
     dev_paired: PairedAnswers | None  # the same on dev, if that is not the judged split
     worst_errors: list[dict[str, Any]]
+    abstaining: dict[str, Any] | None  # risk and coverage of the main candidate, its baseline, teacher and rival
     slices: dict[str, Any] | None  # of the shipped copy of the main candidate; None without one, or with few rows
     answers: list[tuple[Ints, ModelAnswers] | None]  # of each line's shipped copy, and on which of the rows
     right: list[Bools | None]  # (rows) for each line, by its shipped copy; None without one, or without all answers
@@ -104,6 +108,7 @@ def judge(
     rival: RivalFolder | None = None,
     by: str = "accuracy",
     max_size_mb: float | None = None,
+    foreign: Foreign | None = None,
 ) -> Judgement:
     """Evaluate the teacher on the rows that it answered, and every other model on all rows.
 
@@ -157,6 +162,17 @@ def judge(
         paired=PairedAnswers.between(shipped, known) if shipped else None,
         dev_paired=PairedAnswers.between(paired_on_dev, TeacherAnswers.of(teacher, dev)) if paired_on_dev else None,
         worst_errors=_worst_errors(rows, shipped, known, corpus) if shipped else [],
+        abstaining=None
+        if main is None
+        else _abstaining(
+            candidates,
+            answers,
+            main=main,
+            teacher=known,
+            rival=rivals[0][0] if rivals else None,
+            foreign=foreign,
+            samples=section.bootstrap_samples,
+        ),
         slices=_slices(rows, shipped, language=corpus.language) if shipped else None,
         answers=[
             (known.places, known.answers) if len(known.places) else None,
@@ -173,6 +189,34 @@ def judge(
 
 def _right(answers: ModelAnswers | None, rows: Rows) -> Bools | None:
     return answers.correct[0] if answers and len(answers.labels) == len(rows) else None
+
+
+def _abstaining(
+    candidates: Sequence[Candidate],
+    answers: Sequence[ModelAnswers],
+    *,
+    main: int,
+    teacher: TeacherAnswers,
+    rival: ModelAnswers | None,
+    foreign: Foreign | None,
+    samples: int,
+) -> dict[str, Any] | None:
+    """Of the copy of the main candidate that ships, beside the same student alone, the rival and the teacher."""
+    alone = [
+        at for at, one in enumerate(candidates) if one.role == "baseline" and _kind(one) == _kind(candidates[main])
+    ]
+    others = alone or [at for at, one in enumerate(candidates) if one.role == "baseline"]
+    lines = [
+        Compared(candidates[at].name, candidates[at].role, found)
+        for at in dict.fromkeys([main, *others[:1]])
+        if (found := answers[at].shipped)
+    ]
+    if not lines or lines[0].name != candidates[main].name:
+        return None
+    if rival is not None:
+        lines.append(Compared(RIVAL, "rival", rival))
+    lines.append(Compared("the teacher", "teacher", teacher.answers))
+    return abstaining(candidates[main].shipped, lines, foreign=foreign, samples=samples)
 
 
 def _slices(rows: Rows, shipped: ModelAnswers, *, language: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Accuracy on parts of the rows: by length, by language, by the words in them; which parts are worse than the rest."""
+"""Accuracy on parts of the rows: by length, language, words, or a column of the file; which are worse than the rest."""
 
 import re
 from collections import Counter
@@ -18,6 +18,7 @@ LEAST_ROWS = 50  # of a slice
 LARGEST_SHARE = 0.95  # of the rows: more is nearly all of them
 ERROR = 0.05  # of all intervals together
 MOST_WORDS = 50
+MOST_VALUES = 1_000  # of another column, such as the source of a row
 LEAST_OF_WORD, LARGEST_OF_WORD = 0.02, 0.5  # share of the rows that have a word
 QUARTILES = (0.25, 0.5, 0.75)
 CHARACTERS = 300  # of a text, by which its language is found
@@ -35,11 +36,16 @@ class SliceTally:
         self._correct: list[bool] = []
         self._counts: dict[tuple[str, str], list[int]] = {}  # rows, and right ones among them
 
-    def add(self, rows: Sequence[Row], correct: Bools) -> None:
-        """Count more rows, up to MOST_ROWS."""
+    def add(self, rows: Sequence[Row], correct: Bools, groups: Sequence[str] | None = None) -> None:
+        """Count more rows, up to MOST_ROWS; `groups` are values of another column of the file, "" where it has none."""
         free = MOST_ROWS - len(self._correct)
-        for row, is_right in zip(rows[:free], correct[:free].tolist(), strict=True):
+        groups = [""] * len(rows) if groups is None else groups
+        for row, is_right, group in zip(rows[:free], correct[:free].tolist(), groups[:free], strict=True):
             texts = [row] if isinstance(row, str) else list(row)
+            if group:
+                counts = self._counts.setdefault(("column", group), [0, 0])
+                counts[0] += 1
+                counts[1] += is_right
             self._correct.append(is_right)
             self._lengths.append(sum(word_count(text, language=self._language) for text in texts))
             for part in _parts_of(" ".join(texts)):
@@ -81,7 +87,8 @@ class SliceTally:
         words = Counter({part: counts[0] for part, counts in self._counts.items() if part[0] == "word"})
         frequent = [part for part, _ in sorted(words.items(), key=lambda item: (-item[1], item[0]))]
         kept = [part for part in frequent if LEAST_OF_WORD * rows <= words[part] <= LARGEST_OF_WORD * rows]
-        for part in [*(part for part in self._counts if part[0] == "language"), *kept[:MOST_WORDS]]:
+        by_value = sorted(part for part in self._counts if part[0] == "column")[:MOST_VALUES]
+        for part in [*(part for part in self._counts if part[0] == "language"), *by_value, *kept[:MOST_WORDS]]:
             counted, right = self._counts[part]
             yield part[0], part[1], counted, right
 

@@ -11,6 +11,7 @@ import numpy as np
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.candidate import Candidate, RefusedCandidate
 from limbeck.artifacts.corpus import Corpus, rarest_and_most_frequent
+from limbeck.artifacts.foreign import Foreign
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import README, ModelFolder
 from limbeck.artifacts.predictions import Predictions, save_predictions
@@ -62,6 +63,7 @@ def evaluate(
     corrections: Mapping[str, Any] | None = None,
     labelled_by: Mapping[str, Any] | None = None,
     refused: Sequence[RefusedCandidate] = (),
+    foreign: Foreign | None = None,
 ) -> Report:
     """Evaluate all models on the judged split, time them, and write report.json and report.html.
 
@@ -69,7 +71,7 @@ def evaluate(
     the teacher's size and speed only if every member can be run; a label file cannot. `teacher_int8` is the teacher as
     an int8 ONNX file. The best candidate is chosen among those that are not larger than `max_size_mb`. Of the
     `refused` ones, which are left out, the report says why. `corrections` is what a review of an earlier run has
-    changed in the corpus.
+    changed in the corpus. `foreign` are rows that belong to no class, which the best model should give no label.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, runnable_members = judged_rows(corpus), runnable(members)
@@ -83,6 +85,7 @@ def evaluate(
             rival=rival,
             by=_chosen_by(corpus),
             max_size_mb=max_size_mb,
+            foreign=foreign,
         )
         costs = measure_costs(
             ordered,
@@ -120,6 +123,7 @@ def evaluate(
             "augmentation": augmentation,
             "cascade": _cascade(judged, models[0], models[-len(ordered) :], split=corpus.judged_split),
             "worst_errors": judged.worst_errors,
+            "abstaining": judged.abstaining,
             "slices": _slices(judged, models[-len(ordered) :]),
             "curves": training_curves(ordered),
         }

@@ -7,9 +7,11 @@ from pathlib import Path
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.candidate import Candidate, RefusedCandidate
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.foreign import Foreign
 from limbeck.artifacts.manifest import Key, fingerprint_of, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder, copy_model
 from limbeck.artifacts.report import Report
+from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import SEARCHED, RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
@@ -19,6 +21,7 @@ from limbeck.export.blend import export_blend
 from limbeck.export.parity import ExportRefused
 from limbeck.export.profile import FORM, Origin, answers_fingerprint, origin_of
 from limbeck.export.run import export_student
+from limbeck.pipeline.foreign import fingerprints_of
 from limbeck.pipeline.kept_teacher import names_to_keep
 from limbeck.pipeline.keys import settings_of
 from limbeck.pipeline.students import Students
@@ -53,10 +56,37 @@ class _Planned:
         return self.students[self.best].facts.name + ("-int8" if self.precision == "int8" else "")
 
 
+@dataclass(frozen=True)
+class _Dev:
+    """What is known about dev, and what belongs to no class: exports are compared, calibrated and profiled with it."""
+
+    corpus: Corpus
+    labels: TeacherLabels
+    foreign: Foreign | None
+
+    @property
+    def origin(self) -> Origin:
+        """What profiles say beyond model and dev."""
+        train, classes = self.corpus.splits["train"], len(self.corpus.labels)
+        return origin_of(train, classes=classes, teacher=self.labels, foreign=self.foreign)
+
+    @property
+    def rows(self) -> Rows:
+        """The split."""
+        return self.corpus.splits["dev"]
+
+
 def exports_of(
-    recipe: Recipe, corpus: Corpus, labels: TeacherLabels, students: Sequence[Students], run: RunFolder
+    recipe: Recipe,
+    corpus: Corpus,
+    labels: TeacherLabels,
+    students: Sequence[Students],
+    run: RunFolder,
+    *,
+    foreign: Foreign | None = None,
 ) -> Exports:
-    """Export every student, and their blend; the seed that is best on dev is shipped under models/.
+    """Export every student, and their blend; the seed that is best on dev is shipped under models/. `foreign` are rows
+    that belong to no class, to fit with when a model gives no label.
 
     A candidate with a file that is refused is left out. Raises ExportRefused if no distilled student remains.
     """
@@ -66,8 +96,9 @@ def exports_of(
         for role, by_seed in of_kind.items()
         for precision in recipe.precisions_of(role, kind=next(iter(by_seed.values())).facts.kind)
     ]
-    candidates, refused = _accepted(recipe, corpus, labels, planned, run)
-    if recipe.has_blend and (blend := _blend(recipe, corpus, labels, candidates, run)):
+    dev = _Dev(corpus, labels, foreign)
+    candidates, refused = _accepted(recipe, dev, planned, run)
+    if recipe.has_blend and (blend := _blend(recipe, dev, candidates, run)):
         candidates.append(blend)
     current = [*current_best(candidates, run), *_current_search(run)]
     run.keep_only("models", [*(candidate.name for candidate in candidates), *current, *names_to_keep(recipe)])
@@ -75,15 +106,15 @@ def exports_of(
 
 
 def _accepted(
-    recipe: Recipe, corpus: Corpus, labels: TeacherLabels, planned: Sequence[_Planned], run: RunFolder
+    recipe: Recipe, dev: _Dev, planned: Sequence[_Planned], run: RunFolder
 ) -> tuple[list[Candidate], list[RefusedCandidate]]:
     """Those whose files predict what their students predict, and the others, of which each is reported at once."""
     accepted, refused = [], []
     distilled = {one.name for one in planned if one.role != "baseline"}
     for one in planned:
-        keys = {seed: _key(recipe, corpus, labels, student, one.precision) for seed, student in one.students.items()}
+        keys = {seed: _key(recipe, dev, student, one.precision) for seed, student in one.students.items()}
         try:
-            accepted.append(_candidate(recipe, corpus, labels, one, keys, run))
+            accepted.append(_candidate(recipe, dev, one, keys, run))
         except ExportRefused as error:
             distilled.discard(one.name)
             if not distilled:
@@ -96,15 +127,14 @@ def _accepted(
 
 def _candidate(
     recipe: Recipe,
-    corpus: Corpus,
-    labels: TeacherLabels,
+    dev: _Dev,
     planned: _Planned,
     keys: Mapping[int, Key],
     run: RunFolder,
 ) -> Candidate:
     name, role = planned.name, planned.role
     exports = {
-        seed: _export(recipe, corpus, labels, student, planned.precision, f"exports/{name}/{seed}", keys[seed], run)
+        seed: _export(recipe, dev, student, planned.precision, f"exports/{name}/{seed}", keys[seed], run)
         for seed, student in planned.students.items()
     }
     return Candidate(
@@ -116,9 +146,7 @@ def _candidate(
     )
 
 
-def _blend(
-    recipe: Recipe, corpus: Corpus, labels: TeacherLabels, candidates: Sequence[Candidate], run: RunFolder
-) -> Candidate | None:
+def _blend(recipe: Recipe, dev: _Dev, candidates: Sequence[Candidate], run: RunFolder) -> Candidate | None:
     """One model of the students that ship, in the smallest precision: the distilled ones, and n-grams alone. None if
     fewer than two are left of them.
     """
@@ -134,15 +162,18 @@ def _blend(
         return None
     main = members[0]
     assert main.shipped_place is not None, "every shipped model is a copy of an export"
+    settings = settings_of(recipe, "exports")["export"].get("abstain")
+    abstain = {} if settings is None else {"abstain": settings}
     seed, name = list(main.exports)[main.shipped_place], "blend-int8" if precision == "int8" else "blend"
     export = run.step(
         f"exports/{name}/{seed}",
         kind="model",
         key=Key(
-            section={"calibrate": recipe.export.calibrate, "examples": recipe.export.examples},
+            section={"calibrate": recipe.export.calibrate, "examples": recipe.export.examples} | abstain,
             inputs={
-                "corpus": corpus.training_fingerprint,
-                "labels": labels.fingerprint,
+                "corpus": dev.corpus.training_fingerprint,
+                "labels": dev.labels.fingerprint,
+                **fingerprints_of(dev.foreign),
                 **{member.name: read_manifest(member.shipped.folder, kind="model").fingerprint for member in members},
             },
         ),
@@ -151,12 +182,12 @@ def _blend(
             recipe.export,
             models=[member.shipped for member in members],
             name=name,
-            rows=corpus.splits["dev"],
+            rows=dev.rows,
             out=out,
             key=key,
             reporter=run.reporter,
-            teacher=labels,
-            origin=_origin(corpus, labels),
+            teacher=dev.labels,
+            origin=dev.origin,
         ),
     )
     chosen = {member.folder for member in export.facts().members}
@@ -172,8 +203,7 @@ def _blend(
 
 def _export(
     recipe: Recipe,
-    corpus: Corpus,
-    labels: TeacherLabels,
+    dev: _Dev,
     student: StudentFolder,
     precision: Precision,
     name: str,
@@ -188,30 +218,27 @@ def _export(
         make=lambda out, key: export_student(
             recipe.export,
             student=student,
-            rows=corpus.splits["dev"],
+            rows=dev.rows,
             precision=precision,
             out=out,
             key=key,
             reporter=run.reporter,
-            origin=_origin(corpus, labels),
+            origin=dev.origin,
         ),
     )
 
 
-def _key(recipe: Recipe, corpus: Corpus, labels: TeacherLabels, student: StudentFolder, precision: Precision) -> Key:
+def _key(recipe: Recipe, dev: _Dev, student: StudentFolder, precision: Precision) -> Key:
     return Key(
         section={**settings_of(recipe, "exports"), "precision": precision},
         inputs={
             "student": student.fingerprint,
-            "corpus": corpus.training_fingerprint,
-            "teacher's answers on dev": answers_fingerprint(labels, corpus.splits["dev"]),
+            "corpus": dev.corpus.training_fingerprint,
+            "teacher's answers on dev": answers_fingerprint(dev.labels, dev.rows),
             "form of its profile": FORM,
+            **fingerprints_of(dev.foreign),
         },
     )
-
-
-def _origin(corpus: Corpus, labels: TeacherLabels) -> Origin:
-    return origin_of(corpus.splits["train"], classes=len(corpus.labels), teacher=labels)
 
 
 def _ship(export: ModelFolder, name: str, run: RunFolder) -> ModelFolder:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.disk import disk_errors_as_user_errors
+from limbeck.artifacts.foreign import Foreign
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report
@@ -21,6 +22,7 @@ from limbeck.pipeline.corrections import corrections_in, corrections_key, labell
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards, write_teacher_card
 from limbeck.pipeline.exports import Exports, exports_of, ship_best
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
+from limbeck.pipeline.foreign import fingerprints_of, foreign_of
 from limbeck.pipeline.kept_teacher import kept_teacher_of, names_to_keep
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
 from limbeck.pipeline.pretraining import pretrained_of
@@ -166,11 +168,14 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     students = students_of(recipe, corpus, chosen_text, labels, vocabularies, teachers, run, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
-    exports = exports_of(recipe, corpus, labels, students, run)
+    foreign = foreign_of(recipe, corpus, extra, run)
+    exports = exports_of(recipe, corpus, labels, students, run, foreign=foreign.get("dev"))
     kept = kept_teacher_of(recipe, corpus, teachers.teacher, labels, run)
     if until == Stage.EXPORT:
         return
-    report = _report(recipe, name, corpus, chosen_text, teachers, labels, exports, run, kept=kept)
+    report = _report(
+        recipe, name, corpus, chosen_text, teachers, labels, exports, run, kept=kept, foreign=foreign.get("test")
+    )
     best = ship_best(report, exports.candidates, run, others=names_to_keep(recipe))
     write_cards(recipe, report, [*(candidate.shipped for candidate in exports.candidates), *best])
     write_teacher_card(report, kept)
@@ -202,6 +207,7 @@ def _report(
     run: RunFolder,
     *,
     kept: ModelFolder | None = None,
+    foreign: Foreign | None = None,
 ) -> Report:
     teacher, members = teachers.teacher, teachers.folders
     rival = rival_of(recipe, corpus, run)
@@ -218,6 +224,7 @@ def _report(
                 labels=labels,
                 candidates=exports.candidates,
                 refused=exports.refused,
+                foreign=foreign,
                 run_name=name,
                 out=out,
                 key=key,
@@ -246,6 +253,7 @@ def _report(
                 **({"rival": rival.fingerprint} if rival else {}),
                 **corrections_key(recipe.corpus),
                 **labelled_by_key(recipe.corpus),
+                **fingerprints_of(foreign),
                 **models,
                 **{f"refused {one.name}": one.key for one in exports.refused},
             },

@@ -53,6 +53,10 @@ class CorpusSection(Section):
     """Names for labels that are only numbers in the file: {"0" = "negative", "1" = "positive"}."""
     only_labels: list[str] = []
     """Use only the rows of these classes, by the names that `label_names` gives. Default: all classes."""
+    out_of_scope: str | None = None
+    """Label of rows that belong to no class, "oos" for instance. They are neither learned nor counted as wrong: those
+    of train and dev help `[export.abstain]` to find a threshold, those of test are judged by it. Without any in test,
+    every second one of the others is judged. Default: no label means this."""
     format: FileFormat = "auto"
     """File format; "auto" depends on the file's extension (.txt is read like .tsv)."""
     header: bool = True
@@ -96,6 +100,12 @@ class CorpusSection(Section):
             raise ValueError("`label` as a list needs one column per class")
         if self.only_labels and (self.multi_label or isinstance(self.label, list)):
             raise ValueError("only_labels needs rows with one label each, in one column")
+        if self.out_of_scope is not None and (self.multi_label or isinstance(self.label, list)):
+            raise ValueError("out_of_scope needs rows with one label each, in one column")
+        if self.out_of_scope is not None and self.out_of_scope in (*self.only_labels, *self.label_names):
+            raise ValueError(
+                "the label that out_of_scope names is no class: leave it out of only_labels and label_names"
+            )
         if len(self.only_labels) == 1:
             raise ValueError("only_labels must name two classes or more")
         if isinstance(self.class_weights, dict) and any(weight <= 0 for weight in self.class_weights.values()):

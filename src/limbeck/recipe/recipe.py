@@ -110,6 +110,7 @@ class Recipe(Section):
         self._losses_fit()
         self._student_fits()
         self._candidates_fit()
+        self._abstaining_fits()
         return self
 
     def for_each_student(self) -> "list[Recipe]":
@@ -170,6 +171,18 @@ class Recipe(Section):
             asked = asked or 'transfer.choice = "nearest"'
             single = f"a single encoder or student only{self._one_of_seeds}"
             raise ValueError(f"features, for {asked}, are available from {single}")
+
+    def _abstaining_fits(self) -> None:
+        """A model that may give no label anyway does not abstain, and foreign text has one text a row."""
+        if self.export.abstain is None:
+            return
+        if self.corpus.multi_label:
+            raise ValueError("export.abstain is for one label per row: with multi_label a row may have no label anyway")
+        if self.export.abstain.foreign and self.corpus.pair is not None:
+            raise ValueError(
+                "export.abstain.foreign has single texts, and the corpus has pairs: label such rows, and name their "
+                "label in corpus.out_of_scope"
+            )
 
     def _candidates_fit(self) -> None:
         """Variants are named by kind, so each kind may appear once; and each has to fit as `[student]` has to."""

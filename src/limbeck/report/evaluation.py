@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from limbeck.errors import some
-from limbeck.report import wording
+from limbeck.report import abstaining, wording
 from limbeck.report.tables.classes import MEANS, OF_A_CLASS, hardest
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of
 from limbeck.report.tables.report import FEW_CLASSES
@@ -47,6 +47,8 @@ def headline(result: Result) -> Iterator[str]:
     most = result["most_frequent"]
     yield f"A model that always says {_named(most['label'])} has {wording.percent(most['accuracy'])} %."
     yield from _left_out(result)
+    if result.get("abstaining"):
+        yield from abstaining.of_evaluation(result["abstaining"], error=1 - result["accuracy"])
     if result["cascade"]:
         yield _of_fallback(result["cascade"])
     if result["against"]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from limbeck.errors import some
-from limbeck.report import findings, plots, sentences, wording
+from limbeck.report import abstaining, findings, plots, sentences, wording
 from limbeck.report.tables.classes import classes_grid, hardest
 from limbeck.report.tables.cost import cost_grid, throughput_grid
 from limbeck.report.tables.grid import Grid
@@ -47,6 +47,7 @@ def page(report: Mapping[str, Any]) -> str:
         confused=_confused(report, model),
         calibration=sentences.calibration(report),
         cascade=sentences.cascade(report),
+        abstaining=abstaining.sentences_of(report),
         errors=[_shown_error(row) for row in report.get("worst_errors") or []],
         corpus_facts=findings.corpus_facts(
             {**report, "corpus": {name: _folded(fact) for name, fact in report["corpus"].items()}}
@@ -85,6 +86,7 @@ def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[s
         ),
         "reliability_plots": pictures([plots.reliability(judged)]),
         "cascade_plots": pictures([plots.cascade(report)]),
+        "risk_plots": pictures([plots.risk_coverage(report)]),
         "length_plots": pictures([plots.accuracy_by_length(report)]),
         "curve_plots": pictures(draw(report) for draw in curves),
     }

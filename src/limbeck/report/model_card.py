@@ -12,7 +12,7 @@ from limbeck.progress import visible
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss
 from limbeck.recipe.schedule import Schedule
-from limbeck.report import findings, sentences, wording
+from limbeck.report import abstaining, findings, sentences, wording
 from limbeck.report.markdown import as_markdown, code, markdown
 from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Grid
@@ -226,6 +226,10 @@ def _limits(report: Mapping[str, Any], entry: wording.Entry, *, max_length: int)
     judged = f"{report['judged_rows']:,} {report['judged_split']} rows of {corpus['name']}"
     yield f"Judged on {judged} only: text of another kind, or from a later time, may give other numbers."
     yield f"For {language} texts; it reads the first {max_length:,} tokens of a text."
+    found = report.get("abstaining") or {}
+    if found.get("threshold"):
+        own = found["model"] == entry["name"]
+        yield abstaining.threshold(found) if own else "It gives no label where it is not sure enough."
     if report["judged_split"] == "dev":
         yield DEV
     if entry["seed_count"] == 1:

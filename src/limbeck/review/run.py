@@ -16,6 +16,7 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.review.answers import JudgedSplit, ReviewSettings, judged_splits, out_of_fold_answers
 from limbeck.review.class_overlap import ClassPair, overlapping_classes
 from limbeck.review.next_rows import NextRow, next_rows
+from limbeck.review.page import PAGE, page
 from limbeck.review.sheets import CLASSES, LABELS, NEXT, refuse_edited, write_sheet
 from limbeck.review.wrong_labels import DoubtfulRow, LabelNames, doubtful_rows, unjudged_classes
 
@@ -67,7 +68,8 @@ def review(
     force: bool = False,
     reporter: Reporter | None = None,
 ) -> Review:
-    """Review a labelled run: RUN/review/labels.csv, next.csv with at most `count` rows, classes.csv, review.json.
+    """Review a labelled run: RUN/review/labels.csv, next.csv with at most `count` rows, classes.csv, review.json, and
+    review.html with all of them.
 
     The answers behind it are kept in the folder, and are reused by the next review of the same corpus.
     """
@@ -127,6 +129,7 @@ def _write(found: Review, *, is_pair: bool) -> None:
         (found.folder / NEXT).unlink(missing_ok=True)
     text = json.dumps(found.as_json(), indent=1, ensure_ascii=False)
     (found.folder / SUMMARY).write_text(f"{text}\n", encoding="utf-8")
+    (found.folder / PAGE).write_text(page(found), encoding="utf-8")
 
 
 def _pair(pair: ClassPair) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from limbeck.report.tables.terminal import print_grid
 from limbeck.report.wording import percent
 from limbeck.review.class_overlap import ClassPair
 from limbeck.review.corrections import DROP, Applied
+from limbeck.review.page import PAGE
 from limbeck.review.run import Review
 from limbeck.review.sheets import CLASSES, LABELS, NEXT
 from limbeck.review.wrong_labels import DoubtfulRow
@@ -49,6 +50,7 @@ def _print_places(found: Review, console: Console) -> None:
     ]
     if found.next_rows:
         lines.append((found.folder / NEXT, f"rows worth labelling next: {len(found.next_rows):,}; fill label"))
+    lines.append((found.folder / PAGE, "all of this as a page"))
     for path, what in lines:
         console.print(Text.assemble((str(path), "bold"), f"  {what}"), soft_wrap=True)
     if not found.next_rows:

@@ -38,6 +38,11 @@ _Comparison = tuple[_Array, _Floats | None, _Floats, _Array, _Floats | None, _Fl
 def level() -> str:
     """The best level of this CPU: "avx512-vnni", "avx2" or "" (not supported: constructors raise RuntimeError)."""
 
+def decisions(logits: _Floats, score: int, temperature: float, threshold: float, /) -> list[int]:
+    """For each row of logits (rows, classes) the place of the largest one, or -1 where the score of the row is below
+    the threshold. `score` is 0 for the probability, 1 for the margin, 2 for the energy, as in
+    limbeck.runtime.abstaining; keeps the GIL. Raises ValueError for another score, and for logits of another shape."""
+
 class Recurrent:
     """LSTM and GRU students: bidirectional, one or more layers."""
 

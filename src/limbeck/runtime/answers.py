@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.errors import NothingToPredict
+from limbeck.runtime.abstaining import Scored
 from limbeck.runtime.entries import Chunk, Entry
 from limbeck.runtime.probabilities import best_labels, label_sets
 from limbeck.tables.formats import ENDINGS, NOT_READ, SHEETS, KnownFormat, ending_of
@@ -21,6 +22,7 @@ OutputFormat = Literal["same", "csv", "tsv", "jsonl", "parquet"]  # "same": as t
 LineFormat = Literal["csv", "tsv", "jsonl", "lines"]
 
 DIGITS = 6
+SCORE = "score"  # the column or key of a model that abstains: how sure it is
 ANSWERED_BY = "answered_by"  # the column or key of a cascade: "student" or "fallback"
 BETWEEN_LABELS = "|"  # as corpora have it unless their recipe says otherwise
 OTHER_OUTPUT = "Name the output .csv, .tsv, .jsonl or .parquet; text may be packed with .gz behind it."
@@ -62,10 +64,16 @@ class TextAnswers:
         self._lines, self._sink = lines, sink
         self._heading = lines.heading(heading)  # still to be written: not before rows could be read
 
-    def write(self, chunk: Chunk, probabilities: Probabilities, answered_by: Sequence[str] = ()) -> None:
+    def write(
+        self,
+        chunk: Chunk,
+        probabilities: Probabilities,
+        answered_by: Sequence[str] = (),
+        scored: Scored | None = None,
+    ) -> None:
         """Write the rows, and hand them on."""
         self._write_heading()
-        self._sink.writelines(self._lines.lines(chunk.entries, probabilities, answered_by))
+        self._sink.writelines(self._lines.lines(chunk.entries, probabilities, answered_by, scored))
         self._sink.flush()
 
     def close(self) -> None:
@@ -80,7 +88,7 @@ class TextAnswers:
 
 class ParquetAnswers:
     """Writes a parquet file: the columns that were there, `label` and a `probability_<class>` for each class; of a
-    cascade also `answered_by`.
+    model that abstains also `score`, of a cascade also `answered_by`. Where no label is given, `label` is a null.
 
     The columns of a parquet file keep their types, those of csv, tsv and plain lines are text, those of JSON have the
     types of the first rows. `label` is text, or a list where a row may have several; probabilities are float32.
@@ -94,17 +102,24 @@ class ParquetAnswers:
         multi_label: bool,
         heading: Sequence[str] = (),
         is_cascade: bool = False,
+        abstains: bool = False,
     ) -> None:
         """`heading` are the columns of a file without rows."""
-        self._is_cascade = is_cascade
+        self._is_cascade, self._abstains = is_cascade, abstains
         self._labels, self._multi_label, self._heading = labels, multi_label, heading
         self._arrow, _ = pyarrow(purpose="writing parquet files")
         self._sink, self._schema, self._is_begun = ParquetSink(sink), None, False
 
-    def write(self, chunk: Chunk, probabilities: Probabilities, answered_by: Sequence[str] = ()) -> None:
+    def write(
+        self,
+        chunk: Chunk,
+        probabilities: Probabilities,
+        answered_by: Sequence[str] = (),
+        scored: Scored | None = None,
+    ) -> None:
         """Write the rows."""
         batch = chunk.batch if chunk.batch is not None else self._batch(chunk.entries)
-        self._write(batch, probabilities, answered_by)
+        self._write(batch, probabilities, answered_by, scored)
 
     def close(self) -> None:
         """Write what is left, and the end of the file."""
@@ -114,15 +129,19 @@ class ParquetAnswers:
             self._write(empty, np.zeros((0, len(self._labels)), dtype=np.float32), ())
         self._sink.close()
 
-    def _write(self, batch: Any, probabilities: Probabilities, answered_by: Sequence[str]) -> None:
+    def _write(
+        self, batch: Any, probabilities: Probabilities, answered_by: Sequence[str], scored: Scored | None = None
+    ) -> None:
         pa, schema, taken = self._arrow, batch.schema, batch.schema.names
         self._is_begun = True
         said: list[Any] = _said(probabilities, self._labels, multi_label=self._multi_label)
         kind = pa.list_(pa.string()) if self._multi_label else pa.string()
-        label = pa.array(said if self._multi_label else [one for (one,) in said], kind)
+        label = pa.array(said if self._multi_label else _given([one for (one,) in said], scored), kind)
         added = {_free("label", taken): label}
         for at, name in enumerate(self._labels):
             added[_free(f"probability_{name}", taken)] = pa.array(probabilities[:, at], pa.float32())
+        if self._abstains:
+            added[_free(SCORE, taken)] = pa.array([] if scored is None else scored.scores, pa.float64())
         if self._is_cascade:
             added[_free(ANSWERED_BY, taken)] = pa.array(list(answered_by), pa.string())
         for name, array in added.items():
@@ -175,6 +194,8 @@ class PredictionWriter:
     Plain lines that become a table have the columns `text` and, for pairs, `pair`.
     If a row may have several labels, `label` holds them with | between them, in jsonl as a list; the probability
     in plain lines is that of the least probable one, or, where no label applies, that of the most probable.
+    A model that abstains gives no label where it is not sure enough: an empty cell, in jsonl null, or what its recipe
+    names. How sure it is of each row is in `score`, behind the probabilities, and in plain lines in their place.
     Of a cascade there is `answered_by` too, "student" or "fallback": the last column or key, in plain lines before
     the text.
     A column or key that is already called so is never overwritten: the new one is then `predicted_label` and so on.
@@ -188,8 +209,9 @@ class PredictionWriter:
         multi_label: bool = False,
         delimiter: str = ",",
         is_cascade: bool = False,
+        abstains: bool = False,
     ) -> None:
-        self._is_cascade = is_cascade
+        self._is_cascade, self._abstains = is_cascade, abstains
         self._labels, self._format, self._multi_label = labels, format, multi_label
         self._csv = csv.writer(_HandedBack(), delimiter=delimiter, lineterminator="\n")
 
@@ -198,33 +220,49 @@ class PredictionWriter:
         if not columns or self._format in ("jsonl", "lines"):
             return ""
         added = [_free("label", columns), *(_free(f"probability_{label}", columns) for label in self._labels)]
+        if self._abstains:
+            added.append(_free(SCORE, columns))
         if self._is_cascade:
             added.append(_free(ANSWERED_BY, columns))
         return self._delimited([*columns, *added])
 
     def lines(
-        self, entries: Sequence[Entry], probabilities: Probabilities, answered_by: Sequence[str] = ()
+        self,
+        entries: Sequence[Entry],
+        probabilities: Probabilities,
+        answered_by: Sequence[str] = (),
+        scored: Scored | None = None,
     ) -> Iterator[str]:
-        """A row of output for each entry, with its line end; `answered_by` has one name for each row of a cascade."""
+        """A row of output for each entry, with its line end; `answered_by` has one name for each row of a cascade, and
+        `scored` is that of a model that abstains."""
         said = _said(probabilities, self._labels, multi_label=self._multi_label)
         names: Sequence[Sequence[str]] = [[name] for name in answered_by] if self._is_cascade else [()] * len(entries)
-        for entry, labels, of_row, name in zip(entries, said, probabilities.tolist(), names, strict=True):
-            yield self._line(entry, labels, of_row, name)
+        scores = scored.scores.tolist() if scored else [None] * len(entries)
+        withheld = scored.withheld.tolist() if scored else [False] * len(entries)
+        parts = zip(entries, said, probabilities.tolist(), names, scores, withheld, strict=True)
+        for entry, labels, of_row, name, score, is_withheld in parts:
+            if is_withheld and scored is not None:
+                labels = [] if scored.answer is None else [scored.answer]
+            yield self._line(entry, labels, of_row, name, score)
 
-    def _line(self, entry: Entry, said: list[str], probabilities: list[float], by: Sequence[str]) -> str:
-        """`by` is whose answer it is, for a cascade; otherwise empty."""
+    def _line(
+        self, entry: Entry, said: list[str], probabilities: list[float], by: Sequence[str], score: float | None
+    ) -> str:
+        """`by` is whose answer it is, for a cascade; otherwise empty. `score` is None if the model never abstains."""
         label = BETWEEN_LABELS.join(said)
         match self._format:
             case "jsonl":
                 by_class = {name: round(value, DIGITS) for name, value in zip(self._labels, probabilities, strict=True)}
-                added: dict[str, object] = {"label": said if self._multi_label else label, "probabilities": by_class}
+                given = said if self._multi_label else label if said else None
+                added: dict[str, object] = {"label": given, "probabilities": by_class}
+                added |= {} if score is None else {SCORE: round(score, DIGITS)}
                 return _json_line(entry, {**added, ANSWERED_BY: by[0]} if by else added)
             case "lines":
-                of_said = (probabilities[self._labels.index(one)] for one in said)
-                least = _digits(min(of_said, default=max(probabilities)))
-                return "\t".join([label, least, *by, *entry.values]) + "\n"
+                sure = _least_of(said, probabilities, self._labels) if score is None else score
+                return "\t".join([label, _digits(sure), *by, *entry.values]) + "\n"
             case "csv" | "tsv":
-                return self._delimited([*entry.values, label, *map(_digits, probabilities), *by])
+                sureness = [] if score is None else [_digits(score)]
+                return self._delimited([*entry.values, label, *map(_digits, probabilities), *sureness, *by])
             case _:
                 assert_never(self._format)
 
@@ -242,6 +280,16 @@ def _said(probabilities: Probabilities, labels: Sequence[str], *, multi_label: b
     if multi_label:
         return label_sets(probabilities, labels)
     return [[label] for label in best_labels(probabilities, labels)]
+
+
+def _given(labels: list[str], scored: Scored | None) -> list[str] | list[str | None]:
+    """The labels, but for those that are withheld."""
+    return labels if scored is None else scored.labels(labels)
+
+
+def _least_of(said: Sequence[str], probabilities: Sequence[float], labels: Sequence[str]) -> float:
+    """The probability of the least probable label that is given; of none, that of the most probable label."""
+    return min((probabilities[labels.index(one)] for one in said), default=max(probabilities))
 
 
 class _HandedBack:

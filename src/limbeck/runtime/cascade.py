@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
+from limbeck.runtime.abstaining import Scored, joined_scores, scored
 from limbeck.runtime.batches import chunks_of
 from limbeck.runtime.circuit_breaker import CircuitBreaker
 from limbeck.runtime.classifier import Classifier, described
@@ -19,7 +20,7 @@ from limbeck.runtime.data_frames import Table, frame_of
 from limbeck.runtime.engine import Logits
 from limbeck.runtime.explain import Explanation
 from limbeck.runtime.fallbacks.fallback import Fallback, FallbackFailed
-from limbeck.runtime.probabilities import Floats, best_labels, confidence, label_sets
+from limbeck.runtime.probabilities import Floats, best_labels, confidence, label_sets, probabilities_of
 from limbeck.runtime.row import Row
 from limbeck.runtime.thresholds import never_asked
 
@@ -39,6 +40,7 @@ class CascadeAnswers:
     by_fallback: Bools  # (rows)
     note: str | None = None  # why the student answered rows that it was not sure of: one sentence, without addresses
     failure: FallbackFailed | None = None  # the same in full, for whoever runs it
+    scored: Scored | None = None  # where nobody gives a label: the student would not, and the fallback was not asked
 
     @property
     def answered_by(self) -> list[str]:
@@ -139,7 +141,14 @@ class Cascade:
 
         Each has a time-out of its own, as there may be thousands; nobody waits for one answer to all of them here.
         """
-        probabilities = self.student.predict_proba(rows)
+        if self.student.facts.abstain is not None:
+            logits, facts = self.student.logits(rows), self.student.facts
+            probabilities = probabilities_of(logits / facts.temperature, multi_label=facts.multi_label)
+            answers, found = self._answers(rows, probabilities), scored(logits, facts)
+            return replace(answers, scored=found.but_for(answers.by_fallback) if found else None)
+        return self._answers(rows, self.student.predict_proba(rows))
+
+    def _answers(self, rows: list[Row], probabilities: Floats) -> CascadeAnswers:
         unsure = self.unsure(probabilities)
         places = np.flatnonzero(unsure).tolist()
         size = self.fallback.rows_at_once or max(len(rows), 1)
@@ -167,6 +176,7 @@ def _joined(parts: list[CascadeAnswers]) -> CascadeAnswers:
         np.concatenate([one.by_fallback for one in parts]),
         next((one.note for one in parts if one.note), None),
         next((one.failure for one in parts if one.failure), None),
+        joined_scores([one.scored for one in parts]),
     )
 
 
@@ -255,15 +265,22 @@ class CascadeClassifier:
         return self.cascade.student.explain(rows, label=label)
 
     @overload
-    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]: ...
+    def predict(self, rows: Iterable[Row]) -> list[str] | list[str | None] | list[list[str]]: ...
     @overload
     def predict(self, rows: Table) -> Any: ...
     def predict(self, rows: Iterable[Row] | Table) -> Any:
         """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability
-        of at least 0.5, in the order of the classes, possibly empty. As a column, as `Classifier.predict` does."""
-        probabilities, frame = self.answers(rows).probabilities, frame_of(rows)
-        found = (label_sets if self.facts.multi_label else best_labels)(probabilities, self.labels)
+        of at least 0.5, in the order of the classes, possibly empty. None, or the answer that the recipe names, where
+        the student abstains and the fallback did not answer. As a column, as `Classifier.predict` does."""
+        answers, frame = self.answers(rows), frame_of(rows)
+        found: Any = (label_sets if self.facts.multi_label else best_labels)(answers.probabilities, self.labels)
+        if answers.scored is not None and not self.facts.multi_label:
+            found = answers.scored.labels(found)
         return frame.labels(found) if frame else found
+
+    def scored(self, rows: Iterable[Row]) -> Scored | None:
+        """How sure the student is of each row, and where nobody gives a label; None if the student always gives one."""
+        return self.answers(rows).scored
 
     @overload
     def predict_proba(self, rows: Iterable[Row]) -> Floats: ...

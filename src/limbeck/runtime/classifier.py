@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
 from limbeck.errors import ArtifactDamaged, LimbeckError, some
+from limbeck.runtime.abstaining import Scored, decided, scored
 from limbeck.runtime.batches import chunks_of
 from limbeck.runtime.data_frames import GivenFrame, Table, frame_of
 from limbeck.runtime.engine import EngineChoice, Logits, open_network
@@ -27,7 +29,9 @@ MOST_SHOWN = 200  # characters of an error of a library
 
 
 @overload
-def load(folder: str | Path, *, threads: int | None = None, engine: EngineChoice = "auto") -> "Classifier": ...
+def load(
+    folder: str | Path, *, abstain: bool = True, threads: int | None = None, engine: EngineChoice = "auto"
+) -> "Classifier": ...
 @overload
 def load(
     folder: str | Path,
@@ -40,6 +44,7 @@ def load(
     fallback_timeout: float | None = None,
     fallback_key_from: str | None = None,
     fallback_instruction: str | None = None,
+    abstain: bool = True,
     threads: int | None = None,
     engine: EngineChoice = "auto",
 ) -> "CascadeClassifier": ...
@@ -54,6 +59,7 @@ def load(
     fallback_timeout: float | None = None,
     fallback_key_from: str | None = None,
     fallback_instruction: str | None = None,
+    abstain: bool = True,
     threads: int | None = None,
     engine: EngineChoice = "auto",
 ) -> "Classifier | CascadeClassifier":
@@ -62,6 +68,9 @@ def load(
     `threads` is how many rows or batches are computed at once. Default: one for each CPU that this process may use. A
     single row always uses one thread. `engine` is what runs the network: "native", for word-level students on x86-64
     with AVX2; "onnx", onnxruntime, for all models everywhere; "auto", the first of the two that can run the model.
+
+    A model that was exported with `[export.abstain]` gives no label where it is not sure enough: docs/abstaining.md.
+    With `abstain` false it always gives one.
 
     With a `fallback`, another model that the folder of a model or the address of a server gives, it answers by itself
     only what it is sure of: docs/cascade.md. The fallback gets the `share` of the texts that it is least sure of, by
@@ -77,7 +86,7 @@ def load(
     FallbackUnusable, FallbackOptionsWrong and ThresholdUnknown; for an address HubModelUnusable.
     """
     if fallback is None and share is None and threshold is None:
-        return _loaded(folder, threads=threads, engine=engine)
+        return _loaded(folder, abstain=abstain, threads=threads, engine=engine)
     from limbeck.runtime.fallbacks.fallback import FallbackMissing, options_in_python
     from limbeck.runtime.fallbacks.opening import FallbackOptions, cascade_of
 
@@ -88,7 +97,14 @@ def load(
         if fallback is None:
             raise FallbackMissing(option="share" if threshold is None else "threshold")
         return cascade_of(
-            folder, fallback, share=share, threshold=threshold, options=options, threads=threads, engine=engine
+            folder,
+            fallback,
+            share=share,
+            threshold=threshold,
+            options=options,
+            abstain=abstain,
+            threads=threads,
+            engine=engine,
         )
 
 
@@ -101,10 +117,10 @@ def local_folder(place: str | Path) -> Path:
     return fetched(hub_address(place))
 
 
-def _loaded(folder: str | Path, *, threads: int | None, engine: EngineChoice) -> "Classifier":
+def _loaded(folder: str | Path, *, abstain: bool, threads: int | None, engine: EngineChoice) -> "Classifier":
     _refuse_arguments(threads=threads, engine=engine)
     model = open_model(local_folder(folder))
-    found = Classifier(model, threads=threads, engine=engine)
+    found = Classifier(model, abstain=abstain, threads=threads, engine=engine)
     shape = found.logits([("", "") if found.facts.pair else ""]).shape
     if shape != (1, len(found.labels)):
         fault = f"its network has {shape[-1]:,} outputs for {len(found.labels):,} labels"
@@ -144,11 +160,19 @@ class Classifier:
 
     _carried: ModelFiles | None = None  # what a pickle holds in place of the path
 
-    def __init__(self, model: ModelFolder, *, threads: int | None = None, engine: EngineChoice = "auto") -> None:
+    def __init__(
+        self,
+        model: ModelFolder,
+        *,
+        abstain: bool = True,
+        threads: int | None = None,
+        engine: EngineChoice = "auto",
+    ) -> None:
         """Without the manifest check of `load`. Raises ArtifactDamaged, as do its methods."""
         _refuse_arguments(threads=threads, engine=engine)
-        self.facts: ModelFacts = model.facts()
-        self._folder, self._threads, self._choice = model.folder, threads, engine
+        facts = model.facts()
+        self.facts: ModelFacts = facts if abstain else replace(facts, abstain=None)
+        self._folder, self._abstains, self._threads, self._choice = model.folder, abstain, threads, engine
         try:
             self._network = open_network(model, self.facts, choice=engine, threads=threads or _usable_cpus())
         except BaseException as error:
@@ -197,18 +221,26 @@ class Classifier:
         return self._network.name
 
     @overload
-    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]: ...
+    def predict(self, rows: Iterable[Row]) -> list[str] | list[str | None] | list[list[str]]: ...
     @overload
     def predict(self, rows: Table) -> Any: ...
     def predict(self, rows: Iterable[Row] | Table) -> Any:
         """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability
-        of at least 0.5, in the order of the classes, possibly empty."""
+        of at least 0.5, in the order of the classes, possibly empty. A model that abstains gives None, or the answer
+        that its recipe names, where it is not sure enough."""
         if frame := self._frame(rows):
             return frame.labels(self.predict(self._rows(frame)))
-        labels = self.facts.labels
+        labels, abstain = self.facts.labels, self.facts.abstain
         if self.facts.multi_label:
             return label_sets(self.predict_proba(rows), labels)
-        return best_labels(self.logits(rows), labels)
+        if abstain is None:
+            return best_labels(self.logits(rows), labels)
+        places = decided(self.logits(rows), abstain, temperature=self.facts.temperature)
+        return [abstain.answer if place < 0 else labels[place] for place in places]
+
+    def scored(self, rows: Iterable[Row]) -> Scored | None:
+        """How sure it is of each row, and where it gives no label; None for a model that always gives one."""
+        return scored(self.logits(rows), self.facts)
 
     @overload
     def predict_proba(self, rows: Iterable[Row]) -> Floats: ...

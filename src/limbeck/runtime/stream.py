@@ -8,9 +8,11 @@ import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.errors import NothingToPredict
+from limbeck.runtime.abstaining import Scored, scored
 from limbeck.runtime.answers import OutputFormat, ParquetAnswers, PredictionWriter, TextAnswers, written_format
 from limbeck.runtime.cascade import CascadeAnswers, CascadeClassifier
 from limbeck.runtime.entries import Trained, Wanted, opened_rows
+from limbeck.runtime.probabilities import probabilities_of
 from limbeck.runtime.row import Row
 from limbeck.tables.formats import Column, FileFormat
 from limbeck.tables.opening import Source
@@ -24,6 +26,7 @@ class Predicts(Protocol):
     @property
     def facts(self) -> ModelFacts: ...
     def predict_proba(self, rows: list[Row]) -> npt.NDArray[np.float32]: ...
+    def logits(self, rows: list[Row]) -> npt.NDArray[np.float32]: ...
 
 
 def predict_stream(
@@ -58,7 +61,7 @@ def predict_stream(
         raise NothingToPredict(reason="the model reads one text per row, not two", advice="Leave `--pair` out.")
     with opened_rows(source, wanted, format=format, header=header, quoting=quoting, encoding=encoding) as rows:
         written, multi_label = written_format(rows.format, output), classifier.facts.multi_label
-        is_cascade = isinstance(classifier, CascadeClassifier)
+        is_cascade, abstains = isinstance(classifier, CascadeClassifier), classifier.facts.abstain is not None
         answers: TextAnswers | ParquetAnswers
         if written == "parquet":
             answers = ParquetAnswers(
@@ -67,6 +70,7 @@ def predict_stream(
                 multi_label=multi_label,
                 heading=rows.heading,
                 is_cascade=is_cascade,
+                abstains=abstains,
             )
         else:
             lines = PredictionWriter(
@@ -75,17 +79,27 @@ def predict_stream(
                 multi_label=multi_label,
                 delimiter=rows.delimiter,
                 is_cascade=is_cascade,
+                abstains=abstains,
             )
             answers = TextAnswers(lines, cast(TextIO, sink), heading=rows.heading)
         total = 0
         for chunk in rows.chunks(chunk_rows):
             if isinstance(classifier, CascadeClassifier):
                 given = classifier.answers(chunk.rows)
-                answers.write(chunk, given.probabilities, given.answered_by)
+                answers.write(chunk, given.probabilities, given.answered_by, given.scored)
                 watch_answers(given)
+            elif abstains:
+                probabilities, found = _with_scores(classifier, chunk.rows)
+                answers.write(chunk, probabilities, scored=found)
             else:
                 answers.write(chunk, classifier.predict_proba(chunk.rows))
             watch(len(chunk.rows))
             total += len(chunk.rows)
         answers.close()
         return total
+
+
+def _with_scores(classifier: Predicts, rows: list[Row]) -> tuple[npt.NDArray[np.float32], Scored | None]:
+    """The probabilities of a model that abstains, and how sure it is, from the same logits."""
+    logits, facts = classifier.logits(rows), classifier.facts
+    return probabilities_of(logits / facts.temperature, multi_label=facts.multi_label), scored(logits, facts)

@@ -47,6 +47,7 @@ class Metrics:
         )
         self._rows = self._counter("limbeck_rows", "Rows that were classified", ["model"])
         self._answered = self._counter("limbeck_answered_rows", "Rows by who answered them", ["model", "by"])
+        self._abstained = self._counter("limbeck_abstained_rows", "Rows that a model gave no label", ["model"])
         self._model_seconds = self._histogram(
             "limbeck_model_seconds",
             "Seconds that the rows of a request took, by who answered",
@@ -111,6 +112,10 @@ class Metrics:
         self._answered.labels(model, STUDENT).inc(rows - by_fallback)
         if by_fallback:
             self._answered.labels(model, FALLBACK).inc(by_fallback)
+
+    def abstain(self, model: str, *, rows: int) -> None:
+        """Count rows that were given no label."""
+        self._abstained.labels(model).inc(rows)
 
     def time(self, model: str, *, seconds: float, by: str) -> None:
         """Note how long the student or the fallback took for the rows of a request that it was asked for."""

@@ -11,6 +11,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from limbeck.runtime.abstaining import Scored, scored
 from limbeck.runtime.cascade import FALLBACK, STUDENT
 from limbeck.runtime.explain import explanation
 from limbeck.runtime.probabilities import best_labels, confidence, label_sets, probabilities_of
@@ -103,8 +104,12 @@ class Predictions:
         if model.cascade is not None:
             answers = await self._fallbacks.ask(model, model.cascade, asked.rows, probabilities, leaving(request))
             probabilities = answers.probabilities
+        found = scored(logits, model.facts)
+        if found is not None and answers is not None:
+            found = found.but_for(answers.by_fallback)
         taken = time.perf_counter() - started
-        self._note(model, asked.rows, probabilities, by_fallback=int(answers.by_fallback.sum()) if answers else 0)
+        by_fallback = int(answers.by_fallback.sum()) if answers else 0
+        self._note(model, asked.rows, probabilities, by_fallback=by_fallback, found=found)
         answered = Answered(
             probabilities=probabilities,
             logits=None if answers is not None and answers.by_fallback.any() else logits,  # a fallback has none
@@ -113,6 +118,7 @@ class Predictions:
             fallback_note=answers.note if answers else None,
             explanations=await self._explained(request, model, asked, probabilities),
             tokens=await self._tokens(request, model, asked),
+            scored=found,
         )
         return await self._written(request, asked, answered)
 
@@ -150,15 +156,27 @@ class Predictions:
         )
         return [pieces for part in parts for pieces in part]
 
-    def _note(self, model: ServedModel, rows: Sequence[Row], probabilities: Floats, *, by_fallback: int) -> None:
+    def _note(
+        self,
+        model: ServedModel,
+        rows: Sequence[Row],
+        probabilities: Floats,
+        *,
+        by_fallback: int,
+        found: Scored | None,
+    ) -> None:
+        withheld = None if found is None else found.withheld
         self._metrics.answer(model.name, rows=len(rows), by_fallback=by_fallback)
+        if withheld is not None:
+            self._metrics.abstain(model.name, rows=int(withheld.sum()))
         if not rows:
             return
         facts = model.facts
         if facts.multi_label:
             labels = Counter(label for of_row in label_sets(probabilities, facts.labels) for label in of_row)
         else:
-            labels = Counter(best_labels(probabilities, facts.labels))
+            given = probabilities if withheld is None else probabilities[~withheld]
+            labels = Counter(best_labels(given, facts.labels) if len(given) else [])
         confidences = confidence(probabilities, multi_label=facts.multi_label).tolist()
         self._metrics.see(model.name, labels=labels, confidences=confidences)
         self._drift.sample(model, rows)

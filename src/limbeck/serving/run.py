@@ -74,7 +74,7 @@ def serve(
     _check_tls(settings)
     _check_access_log(settings)
     sources = [model if isinstance(model, ModelSource) else ModelSource(model) for model in models]
-    served = ServedModels.open(sources, engine=settings.engine, fallback=fallback)
+    served = ServedModels.open(sources, engine=settings.engine, fallback=fallback, abstain=settings.abstain)
     with listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
         if settings.workers == 1:

@@ -105,6 +105,7 @@ class ServedModel:
             multi_label=facts.multi_label,
             max_length=facts.max_length,
             version=self.version,
+            abstains=facts.abstain is not None,
         )
         object.__setattr__(self, "asked", asked)
 
@@ -148,6 +149,7 @@ class ServedModels:
         self._sources: Sequence[ModelSource] = ()
         self._engine: EngineChoice = "auto"
         self._fallback: Behind | None = None
+        self._abstain = True
         self._stamps: list[object] = []
         self._failed: list[object] = []  # stamps of what could not be loaded
         self._pause, self._retry_at = FIRST_PAUSE, 0.0
@@ -156,15 +158,22 @@ class ServedModels:
 
     @classmethod
     def open(
-        cls, sources: Sequence[ModelSource], *, engine: EngineChoice = "auto", fallback: Behind | None = None
+        cls,
+        sources: Sequence[ModelSource],
+        *,
+        engine: EngineChoice = "auto",
+        fallback: Behind | None = None,
+        abstain: bool = True,
     ) -> "ServedModels":
-        """The models in these folders. `fallback` adds to a model what answers where it is unsure.
+        """The models in these folders. `fallback` adds to a model what answers where it is unsure. Without `abstain`
+        every model always gives a label.
 
         Raises as `limbeck.load` does, ModelNameTaken and ModelNameUnusable.
         """
         stamps = [_stamp(source) for source in sources]
-        found = cls([_opened(source, engine=engine, fallback=fallback) for source in sources])
+        found = cls([_opened(source, engine=engine, fallback=fallback, abstain=abstain) for source in sources])
         found._sources, found._engine, found._fallback, found._stamps = sources, engine, fallback, stamps
+        found._abstain = abstain
         return found
 
     def __iter__(self) -> Iterator[ServedModel]:
@@ -199,7 +208,10 @@ class ServedModels:
         """Read all folders again. If one of them cannot be read, all models stay as they are, and it raises."""
         stamps = [_stamp(source) for source in self._sources]
         try:
-            opened = [_opened(source, engine=self._engine, fallback=self._fallback) for source in self._sources]
+            opened = [
+                _opened(source, engine=self._engine, fallback=self._fallback, abstain=self._abstain)
+                for source in self._sources
+            ]
             models = _by_name(opened)
         except BaseException:
             self._failed, self._retry_at = stamps, time.monotonic() + self._pause
@@ -209,8 +221,8 @@ class ServedModels:
         self.loaded_at = time.time()
 
 
-def _opened(source: ModelSource, *, engine: EngineChoice, fallback: Behind | None) -> ServedModel:
-    classifier = load(source.folder, threads=1, engine=engine)
+def _opened(source: ModelSource, *, engine: EngineChoice, fallback: Behind | None, abstain: bool) -> ServedModel:
+    classifier = load(source.folder, abstain=abstain, threads=1, engine=engine)
     prepare_explanations(classifier)  # now: the folder may be exchanged later
     folder = open_model(source.folder)
     return ServedModel(

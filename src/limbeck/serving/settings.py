@@ -28,6 +28,7 @@ class ServerSettings:
     workers: int = 1  # processes
     threads: int = 1  # requests that a process computes at once
     engine: EngineChoice = "auto"
+    abstain: bool = True  # whether models that were exported to abstain give no label where they are not sure enough
     limits: Limits = field(default_factory=Limits)
     queue: QueueLimits = field(default_factory=QueueLimits)
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)

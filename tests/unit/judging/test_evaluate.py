@@ -348,3 +348,32 @@ def test_chunks_make_no_difference(written: Any, monkeypatch: pytest.MonkeyPatch
     assert parts.log_loss == pytest.approx(whole.log_loss)
     assert parts.per_class == whole.per_class
     assert parts.worst_errors == whole.worst_errors
+
+
+def test_a_column_of_the_file_parts_the_rows(written: Any) -> None:
+    lines = [
+        f"{'a' * (1 + at % 4)},{'odd' if at % 2 == 0 else 'even'},{'web' if at < 60 else 'mail'}" for at in range(120)
+    ]
+    path = written("text,label,source\n" + "\n".join([*lines, *["aa,odd,"] * 60]))
+
+    found = judged_on(path, slice="source").slices
+
+    assert found is not None
+    of_column = {
+        group["name"]: (group["rows"], group["accuracy"]) for group in found["groups"] if group["kind"] == "column"
+    }
+    assert of_column == {"web": (60, 1.0), "mail": (60, 1.0)}
+    with pytest.raises(ColumnMissing):
+        judged_on(path, slice="origin")
+
+
+def test_rows_out_of_scope_are_judged_by_the_score_alone(written: Any) -> None:
+    path = written("text,label\na,odd\naa,even\naaa,oos\naaaa,oos\n")
+
+    with opened_labelled(path, facts=ByLength().facts, form=FileForm(), keys={}) as file:
+        found = judged([ByLength()], file, names=["this"], out_of_scope="oos")
+
+    assert (found.rows, found.accuracy, found.unknown_rows) == (2, 1.0, 0)
+    assert found.abstaining is not None
+    assert found.abstaining["foreign"]["rows"] == 2
+    assert found.abstaining["threshold"] is None

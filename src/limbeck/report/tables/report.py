@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from limbeck.report import findings, sentences, wording
+from limbeck.report import abstaining, findings, sentences, wording
 from limbeck.report.markdown import as_markdown
 from limbeck.report.tables.classes import class_records, classes_grid, hardest
 from limbeck.report.tables.cost import cost_grid
@@ -85,5 +85,7 @@ def _print_words(report: Mapping[str, Any], console: Console) -> None:
     cascade = sentences.cascade(report)
     if cascade:
         console.print(Text(f"Cascade: {cascade}"))
+    if (report.get("abstaining") or {}).get("threshold"):
+        console.print(Text(f"Abstaining: {' '.join(abstaining.sentences_of(report))}"))
     said = wording.verdict_sentences(report)
     console.print(Text(" ").join(Text(each.text, style="bold red" if each.is_loss else "") for each in said))

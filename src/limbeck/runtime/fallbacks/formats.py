@@ -90,11 +90,16 @@ def _scored(wanted: WantedAnswer, answer: Any, *, count: int, are_logits: bool =
     """From a list of {label, score} for each row."""
     rows = []
     for found in wanted.list_of(answer, what="lists of scores", count=count):
-        scores = wanted.list_of(found, what="scores")
+        scores = [one for one in wanted.list_of(found, what="scores") if not _is_withheld(one)]
         rows.append({_label(wanted, one): wanted.entry(one, "score") for one in scores})
     if are_logits:
         rows = [{label: _sigmoid(wanted, score) for label, score in row.items()} for row in rows]
     return wanted.by_names(rows)
+
+
+def _is_withheld(entry: Any) -> bool:
+    """Whether it says that the model would give no label: all labels follow it."""
+    return isinstance(entry, dict) and "label" in entry and entry["label"] is None
 
 
 def _label(wanted: WantedAnswer, entry: Any) -> str:

@@ -66,13 +66,14 @@ def cascade_of(
     share: float | None = None,
     threshold: float | None = None,
     options: FallbackOptions | None = None,
+    abstain: bool = True,
     threads: int | None = None,
     engine: EngineChoice = "auto",
 ) -> CascadeClassifier:
     """What `limbeck.load` gives for a student with a fallback."""
     refuse_numbers(share=share, threshold=threshold)
     student = local_folder(student)
-    classifier = load(student, threads=threads, engine=engine)
+    classifier = load(student, abstain=abstain, threads=threads, engine=engine)
     found = threshold_of(ModelFolder(Path(student)), share=share, threshold=threshold)
     behind = open_fallback(fallback, classifier.facts, options=options, threads=threads, engine=engine)
     return CascadeClassifier(Cascade(classifier, behind, threshold=found))

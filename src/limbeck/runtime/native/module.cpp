@@ -1,9 +1,10 @@
-// The Python module: three types with the same two methods, the reader of n-grams, and the level of the CPU.
+// The Python module: three types with the same two methods, the reader of n-grams, decisions, and the level of the CPU.
 #include <cstring>
 #include <exception>
 
 #include "building.hpp"
 #include "cpu.hpp"
+#include "decisions.hpp"
 #include "ngram_type.hpp"
 #include "python_errors.hpp"
 
@@ -192,6 +193,8 @@ int fill(PyObject* module) {
 
 PyMethodDef FUNCTIONS[] = {
     {"level", level, METH_NOARGS, "The best level of this CPU."},
+    {"decisions", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(decisions)), METH_FASTCALL,
+     "The best label of each row, or none."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -37,7 +37,10 @@ class PredictedRow(BaseModel):
 class LabelledRow(PredictedRow):
     """The prediction for one row."""
 
-    label: str = Field(description="The most probable label.")
+    label: str | None = Field(
+        description="The most probable label; null, or the answer that its recipe names, where the model abstains."
+    )
+    score: float = Field(default=1.0, description="How sure the model is; only of a model that may abstain.")
 
 
 class MultiLabelledRow(PredictedRow):
@@ -63,9 +66,9 @@ class MultiLabelPredictAnswer(BaseModel):
 
 
 class LabelScore(BaseModel):
-    """A label and its probability, or its logit if that was asked for."""
+    """A label and its probability, or its logit if that was asked for; null with the score of a model that abstains."""
 
-    label: str
+    label: str | None
     score: float
 
 
@@ -113,9 +116,10 @@ class ClassifiedText(BaseModel):
     """One row as vLLM answers it."""
 
     index: int
-    label: str
+    label: str | None = Field(description="Null, or the answer that its recipe names, where the model abstains.")
     probs: list[float]
     num_classes: int
+    score: float = Field(default=1.0, description="How sure the model is; only of a model that may abstain.")
     answered_by: Literal["student", "fallback"] = Field(
         default="student", description="Only where there is a fallback."
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from pydantic_core import to_json
 
+from limbeck.runtime.abstaining import Scored
 from limbeck.runtime.probabilities import sigmoid, softmax
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire.json_body import read_object
@@ -125,4 +126,13 @@ def _written(model: AskedModel, answered: Answered, *, function: str | None, top
         [{"label": model.labels[number], "score": score} for number, score in zip(*of_row, strict=True)]
         for of_row in zip(order.tolist(), sorted_scores, strict=True)
     ]
+    if answered.scored is not None:
+        _put_first(lists, answered.scored)
     return Written(to_json(lists[0] if alone else lists))
+
+
+def _put_first(lists: list[list[dict[str, Any]]], found: Scored) -> None:
+    """Where no label is given, the first entry says so, for clients that read only the first: null, or the answer in
+    its place, with the score. All labels follow as ever."""
+    for place in np.flatnonzero(found.withheld).tolist():
+        lists[place].insert(0, {"label": found.answer, "score": float(found.scores[place])})

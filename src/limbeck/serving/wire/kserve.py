@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pydantic_core import to_json
 
-from limbeck.runtime.probabilities import best_labels, label_sets
+from limbeck.runtime.probabilities import label_sets
 from limbeck.runtime.row import Row
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire.json_body import parsed, refuse_compressed
@@ -20,7 +20,7 @@ from limbeck.text.readable import readable
 
 BINARY_TYPE = "application/octet-stream"
 MOST_DIGITS = 19  # of that length
-LABEL, PROBABILITIES, LOGITS = "label", "probabilities", "logits"
+LABEL, PROBABILITIES, LOGITS, SCORE = "label", "probabilities", "logits", "score"
 MOST_INPUTS = 2
 MOST_CHARACTERS_OF_AN_ID = 1_000
 FORM = '{"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["…"]}]}'
@@ -45,7 +45,7 @@ def read_infer(
         raise Refused(422, f"the body is not a question: send {FORM}")
     model = choose(name)
     tensors = _tensors(found, binary=binary, limits=limits)
-    rows, outputs, asked_id = _rows(tensors, model), _outputs(found), _id(found)
+    rows, outputs, asked_id = _rows(tensors, model), _outputs(found, model), _id(found)
     write = partial(_written, model, outputs=outputs, asked_id=asked_id)
     return ReadQuestion(model=model, rows=rows, write=write)
 
@@ -112,23 +112,30 @@ def _pairs(tensors: dict[str, TextTensor]) -> list[Row]:
     return list(zip(texts, pairs, strict=True))
 
 
-def _outputs(found: dict[str, Any]) -> list[WantedOutput]:
-    """The outputs that are asked for: labels and probabilities, unless the request names others."""
+def _outputs(found: dict[str, Any], model: AskedModel) -> list[WantedOutput]:
+    """The outputs that are asked for: labels and probabilities, and of a model that abstains the scores, unless the
+    request names others."""
     binary = _flag(found, "binary_data_output", "", default=False)
     asked = found.get("outputs")
     if not isinstance(asked, list | None):
         raise Refused(422, f"outputs: {NO_LIST}")
     if not asked:
-        return [WantedOutput(LABEL, binary), WantedOutput(PROBABILITIES, binary)]
-    wanted = [_wanted(output, f"outputs[{number}]", binary=binary) for number, output in enumerate(asked)]
+        names = (LABEL, PROBABILITIES, SCORE) if model.abstains else (LABEL, PROBABILITIES)
+        return [WantedOutput(name, binary) for name in names]
+    wanted = [
+        _wanted(output, f"outputs[{number}]", binary=binary, abstains=model.abstains)
+        for number, output in enumerate(asked)
+    ]
     if len({output.name for output in wanted}) < len(wanted):
         raise Refused(422, "outputs: one is named twice")
     return wanted
 
 
-def _wanted(output: Any, place: str, *, binary: bool) -> WantedOutput:
+def _wanted(output: Any, place: str, *, binary: bool, abstains: bool) -> WantedOutput:
     name = output.get("name") if isinstance(output, dict) else None
-    if name not in (LABEL, PROBABILITIES, LOGITS):
+    if name == SCORE and not abstains:
+        raise Refused(422, f"{place}.name: this model always gives a label, so there is no '{SCORE}'")
+    if name not in (LABEL, PROBABILITIES, LOGITS, SCORE):
         raise Refused(422, f"{place}.name: the outputs are '{LABEL}', '{PROBABILITIES}' and '{LOGITS}'")
     wanted = WantedOutput(name, _flag(output, "binary_data", place, default=binary))
     if "classification" in parameters_of(output, place):
@@ -175,14 +182,18 @@ def _tensor(output: WantedOutput, model: AskedModel, answered: Answered) -> tupl
         return floats_output(PROBABILITIES, answered.probabilities, binary=output.binary)
     if output.name == LOGITS:
         return floats_output(LOGITS, logits_of(answered, model), binary=output.binary)
+    if output.name == SCORE:
+        scores = answered.scored.scores if answered.scored else np.zeros(0)
+        return floats_output(SCORE, scores.astype(np.float32), binary=output.binary)
     return texts_output(LABEL, _labels(model, answered), binary=output.binary)
 
 
 def _labels(model: AskedModel, answered: Answered) -> list[str]:
-    """One text per row. The labels of a multi-label model are a JSON list: a label may contain any other separator."""
+    """One text per row, empty where no label is given: a tensor of BYTES has no null. The labels of a multi-label model
+    are a JSON list: a label may contain any other separator."""
     if model.multi_label:
         return [to_json(labels).decode() for labels in label_sets(answered.probabilities, model.labels)]
-    return best_labels(answered.probabilities, model.labels)
+    return [label or "" for label in answered.labels(model)]
 
 
 def server_body(*, version: str) -> bytes:
@@ -203,6 +214,8 @@ def model_body(model: AskedModel) -> bytes:
             "parameters": {"labels": model.labels, "multi_label": model.multi_label},
         },
     ]
+    if model.abstains:
+        outputs.append({"name": SCORE, "datatype": "FP32", "shape": [-1]})
     inputs = [{"name": name, "datatype": "BYTES", "shape": [-1]} for name in names]
     return to_json({"name": model.name, "platform": "limbeck", "inputs": inputs, "outputs": outputs})
 

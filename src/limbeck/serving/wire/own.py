@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pydantic_core import to_json
 
-from limbeck.runtime.probabilities import best_labels, label_sets
+from limbeck.runtime.probabilities import label_sets
 from limbeck.runtime.row import Row
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire.hugging_face import tei_question
@@ -102,7 +102,7 @@ def _row(row: dict[str, Any], place: str, model: AskedModel, limits: Limits) -> 
 
 def _written(model: AskedModel, answered: Answered) -> Written:
     """The answer. Optional keys are there only where they say something, so that old clients see what they know."""
-    predictions = _predictions(model, answered.probabilities)
+    predictions = _predictions(model, answered)
     if answered.by_fallback is not None:
         for prediction, by_fallback in zip(predictions, answered.by_fallback.tolist(), strict=True):
             prediction["answered_by"] = "fallback" if by_fallback else "student"
@@ -115,12 +115,17 @@ def _written(model: AskedModel, answered: Answered) -> Written:
     return Written(to_json(answer))
 
 
-def _predictions(model: AskedModel, probabilities: Floats) -> list[dict[str, Any]]:
+def _predictions(model: AskedModel, answered: Answered) -> list[dict[str, Any]]:
+    probabilities: Floats = answered.probabilities
     # Rounded as floats of 64 bits, in which the product with 10^6 is exact: the same digits as `round` gives.
     rounded = np.round(probabilities.astype(np.float64), DIGITS).tolist()
     by_label = [dict(zip(model.labels, row, strict=True)) for row in rounded]
     if model.multi_label:
         sets = zip(label_sets(probabilities, model.labels), by_label, strict=True)
         return [{"labels": labels, "probabilities": of_row} for labels, of_row in sets]
-    best = zip(best_labels(probabilities, model.labels), by_label, strict=True)
-    return [{"label": label, "probabilities": of_row} for label, of_row in best]
+    best = zip(answered.labels(model), by_label, strict=True)
+    found: list[dict[str, Any]] = [{"label": label, "probabilities": of_row} for label, of_row in best]
+    if answered.scored is not None:
+        for prediction, score in zip(found, np.round(answered.scored.scores, DIGITS).tolist(), strict=True):
+            prediction["score"] = score
+    return found

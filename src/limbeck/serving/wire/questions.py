@@ -7,6 +7,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from limbeck.runtime.abstaining import Scored
+from limbeck.runtime.probabilities import best_labels
 from limbeck.runtime.row import Row
 from limbeck.serving.limits import Limits
 
@@ -24,6 +26,7 @@ class AskedModel:
     multi_label: bool
     max_length: int  # tokens of a text that are read
     version: str  # of the model's files; empty if unknown
+    abstains: bool = False  # whether it gives no label where it is not sure enough
 
 
 Choose: TypeAlias = Callable[[str | None], AskedModel]  # None: the default model. Raises Refused with 404.
@@ -40,6 +43,12 @@ class Answered:
     fallback_note: str | None = None  # why the student answered instead of the fallback
     explanations: Sequence[Any] | None = None  # per row, as JSON has them; None: not asked for
     tokens: Sequence[int] | None = None  # that were read, per row
+    scored: Scored | None = None  # how sure the model is, and where it gives no label; None: it always gives one
+
+    def labels(self, model: AskedModel) -> list[str | None]:
+        """The label of each row of a model with one label per row; None, or another answer, where it gives none."""
+        best = best_labels(self.probabilities, model.labels) if len(self.probabilities) else []
+        return list(best) if self.scored is None else self.scored.labels(best)
 
 
 @dataclass(frozen=True)

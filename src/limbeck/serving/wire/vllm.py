@@ -9,7 +9,6 @@ from uuid import uuid4
 
 from pydantic_core import to_json
 
-from limbeck.runtime.probabilities import best_labels
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire.json_body import read_object
 from limbeck.serving.wire.questions import Answered, AskedModel, Choose, ReadQuestion, Written, logits_of
@@ -67,11 +66,14 @@ def _id(headers: Mapping[str, str]) -> str:
 
 def _written(model: AskedModel, answered: Answered, *, request: str, created: int, raw: bool) -> Written:
     values = logits_of(answered, model) if raw else answered.probabilities
-    labels = best_labels(answered.probabilities, model.labels) if len(values) else []
+    labels = answered.labels(model)
     items: list[dict[str, Any]] = [
         {"index": index, "label": label, "probs": probs, "num_classes": len(model.labels)}
         for index, (label, probs) in enumerate(zip(labels, values.tolist(), strict=True))
     ]
+    if answered.scored is not None:
+        for item, score in zip(items, answered.scored.scores.tolist(), strict=True):
+            item["score"] = score
     if answered.by_fallback is not None:
         for item, by_fallback in zip(items, answered.by_fallback.tolist(), strict=True):
             item["answered_by"] = "fallback" if by_fallback else "student"

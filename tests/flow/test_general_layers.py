@@ -190,7 +190,7 @@ def test_what_cannot_be_is_refused_by_name(distil: Distil, tiny_teacher_folder: 
         distil(MINILM, changes=["transfer.rows=1"])
     with pytest.raises(RecipeInvalid, match=r"(?s)\[transfer\] has split_sentences"):
         distil(MINILM, changes=["transfer.split_sentences=true"])
-    with pytest.raises(RecipeInvalid, match="steps and minutes all say how long"):
+    with pytest.raises(RecipeInvalid, match="steps and minutes both say how long"):
         distil(MINILM, changes=["general.minutes=3"])
     with pytest.raises(RecipeInvalid, match=r"student has|\[student\] has max_length"):
         distil(MINILM, changes=["student.max_length=64"])

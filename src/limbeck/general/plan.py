@@ -104,4 +104,4 @@ def steps_for(section: GeneralLayers, *, windows: int, per_second: float) -> int
     of_step = section.batch_size * section.accumulation_steps
     if section.minutes is not None:
         return max(1, int(section.minutes * 60 * SHARE_OF_MINUTES * per_second / of_step))
-    return math.ceil((section.epochs or 1) * batches_of_pass(windows, section) / section.accumulation_steps)
+    return math.ceil(section.epochs * batches_of_pass(windows, section) / section.accumulation_steps)

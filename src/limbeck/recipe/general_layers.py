@@ -62,12 +62,12 @@ class GeneralLayers(Section):
     """Share of the tokens that are masked for `masked_words` and `soft_words`. Without these nothing is masked."""
     held_back: int = Field(default=2_000, ge=1)
     """Windows that are not learned from and measure how near the student comes; at most a tenth of all."""
-    epochs: int | None = Field(default=None, ge=1)
-    """Times that all windows are read. Default: 1, unless `steps` or `minutes` says how long it takes."""
+    epochs: int = Field(default=1, ge=1)
+    """Times that all windows are read, unless `steps` or `minutes` is given."""
     steps: int | None = Field(default=None, ge=1)
-    """Steps of the optimiser, instead of `epochs`; rounded up to a multiple of `rounds`."""
+    """Steps of the optimiser, in place of `epochs`; rounded up to a multiple of `rounds`."""
     minutes: float | None = Field(default=None, gt=0)
-    """Minutes of training, instead of `epochs`: a short timing of this machine says how many steps that are."""
+    """Minutes of training, in place of `epochs`: a short timing of this machine says how many steps that are."""
     rounds: int = Field(default=10, ge=1)
     """Number of times that the windows held back are looked at, in equal distances: points of the curve."""
     batch_size: int = Field(default=32, ge=1)
@@ -99,8 +99,8 @@ class GeneralLayers(Section):
 
     @model_validator(mode="after")
     def _one_length(self) -> Self:
-        if len(given := [key for key in ("epochs", "steps", "minutes") if getattr(self, key) is not None]) > 1:
-            raise ValueError(f"{' and '.join(given)} all say how long it takes: give one of them")
+        if self.steps is not None and self.minutes is not None:
+            raise ValueError("steps and minutes both say how long it takes: give one of them")
         kinds = [loss.kind for loss in self.losses]
         if twice := [kind for number, kind in enumerate(kinds) if kind in kinds[:number]]:
             raise ValueError(f"losses: {twice[0]} appears twice: name each kind once")

@@ -17,12 +17,14 @@ from pydantic.fields import FieldInfo
 from limbeck.cli import app
 from limbeck.recipe.decisions import ArtifactName, Decision, decisions
 from limbeck.recipe.general import General
+from limbeck.recipe.general_layers import GeneralLayers
 from limbeck.recipe.recipe import Recipe
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "limbeck"
 NOTICE = "<!-- Written by docs/generate.py from the code; change the code, then run `make docs`. -->"
 KEYS_START, KEYS_END = "<!-- keys -->", "<!-- /keys -->"
+LAYERS_START, LAYERS_END = "<!-- keys of layers -->", "<!-- /keys of layers -->"
 DOORS_START, DOORS_END = "<!-- doors -->", "<!-- /doors -->"
 ROOMS_IN_ORDER = [
     *("cli", "pipeline", "recipe", "artifacts", "drafting", "tables", "text"),
@@ -92,7 +94,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     with_doors = with_block(architecture.read_text(encoding="utf-8"), doors_table(), DOORS_START, DOORS_END)
     yield architecture, with_block(with_doors, keys_table(), KEYS_START, KEYS_END)
     general = ROOT / "docs" / "general.md"
-    yield general, with_block(general.read_text(encoding="utf-8"), general_table(), KEYS_START, KEYS_END)
+    with_keys = with_block(general.read_text(encoding="utf-8"), general_table(General), KEYS_START, KEYS_END)
+    yield general, with_block(with_keys, general_table(GeneralLayers), LAYERS_START, LAYERS_END)
 
 
 # ---- docs/recipe.md ----
@@ -174,10 +177,10 @@ def key_in_words(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
     return f"`{name}`", value, default_in_words(field), meaning
 
 
-def general_table() -> str:
-    """The keys of `[general]`, which only recipes of `limbeck pretrain` have."""
+def general_table(section: type[BaseModel]) -> str:
+    """The keys of `[general]`, which only recipes of `limbeck pretrain` have; those for a transformer are others."""
     rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    return "\n".join([*rows, *(table_row(*key_in_words(*item)) for item in General.model_fields.items())])
+    return "\n".join([*rows, *(table_row(*key_in_words(*item)) for item in section.model_fields.items())])
 
 
 def is_table(annotation: Any) -> bool:

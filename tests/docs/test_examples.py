@@ -11,6 +11,7 @@ from limbeck.cli import app
 from limbeck.errors import RecipeInvalid
 from limbeck.recipe.extends import read_recipe
 from limbeck.recipe.general import GeneralRecipe
+from limbeck.recipe.general_layers import GeneralLayersRecipe
 from limbeck.recipe.load import parse_recipe
 from limbeck.recipe.recipe import Recipe
 
@@ -40,11 +41,13 @@ def commands_named(page: str) -> set[str]:
     return {name for piece in code for name in COMMAND.findall(piece)}
 
 
-def parsed(block: str, folder: Path) -> Recipe | GeneralRecipe:
+def parsed(block: str, folder: Path) -> Recipe | GeneralRecipe | GeneralLayersRecipe:
     """A whole recipe, or some of its sections, with all it extends; the one that has to be there is added."""
     file = folder / "example.toml"
     file.write_text(block, encoding="utf-8")
     raw = read_recipe(file)
+    if "general" in raw and raw["student"]["kind"] == "transformer":
+        return GeneralLayersRecipe.model_validate(raw)
     if "general" in raw:
         return GeneralRecipe.model_validate(raw)
     raw.setdefault("corpus", {"train": "train.csv"})

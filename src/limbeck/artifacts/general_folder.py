@@ -1,4 +1,4 @@
-"""A general student as an artifact: its words with their vectors, its body, and what it learned from."""
+"""A general student as an artifact: words with their vectors and a body, or a transformer; what it learned from."""
 
 import json
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ class GeneralFacts:
     shape: Mapping[str, Any]  # the settings of its network
     language: str
     width: int  # of its vectors of words
-    words: int
-    sentences: int
-    encoders: list[dict[str, Any]]  # name, fingerprint, width, and cosine: how near the student comes to it
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of [general]
+    words: int  # of a transformer: rows of its table of tokens
+    sentences: int  # of a transformer: windows
+    encoders: list[dict[str, Any]]  # name, fingerprint, width; cosine: how near the student comes; or layers
+    settings: Mapping[str, Any] = field(default_factory=dict)  # also steps and speed of a transformer
     text: Mapping[str, Any] = field(default_factory=dict)  # files, and what was dropped of them
     history: list[dict[str, Any]] = field(default_factory=list)
     minutes: float = 0.0
@@ -40,7 +40,10 @@ class GeneralFacts:
 
 @dataclass(frozen=True)
 class GeneralFolder:
-    """model.safetensors (with config.json unless its table is int8), tokenizer.json, general.json, and README.md."""
+    """model.safetensors (with config.json unless its table is int8), tokenizer.json, general.json, and README.md.
+
+    `vocabulary`, `vectors` and `body` are those of a student of words.
+    """
 
     folder: Path
 
@@ -100,5 +103,10 @@ def save_general(scratch: Path, weights: Mapping[str, Floats], facts: GeneralFac
         str(scratch / WEIGHTS),
         metadata={"format": "pt"},
     )
+    save_general_facts(scratch, facts)
+
+
+def save_general_facts(scratch: Path, facts: GeneralFacts) -> None:
+    """Write general.json; a transformer's weights and tokenizer are in the folder in Hugging Face's form."""
     written = json.dumps(asdict(facts), indent=1, ensure_ascii=False)
     (scratch / FACTS).write_text(written, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`limbeck pretrain`: a student body for many tasks, taught by encoders on general text."""
+"""`limbeck pretrain`: a student for many tasks, taught by encoders on general text."""
 
 import json
 from pathlib import Path
@@ -26,8 +26,9 @@ def pretrain(
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder of all general students.")] = GENERAL_FOLDER,
 ) -> None:
-    """Teach the body of a student what sentence encoders make of general text, once; students of any task start from
-    it with `student.start`. Needs no labels. A stopped run continues with the same command."""
+    """Teach the body of a student what encoders make of general text, once: sentence vectors to a student of words,
+    layers and masked words to a transformer. Students of any task start from it with `student.start`. Needs no labels.
+    A stopped run continues with the same command."""
     with starting():
         from limbeck.pipeline.general import pretrain as teach
 
@@ -36,6 +37,7 @@ def pretrain(
     console.print(f"\nGeneral student:  {made.folder}")
     start = f"general:{facts.name}" if out == GENERAL_FOLDER else str(made.folder)
     console.print("Start from it, in a recipe:\n\n[student]")
-    keys = {"kind": facts.kind, "start": start, **facts.shape, "embedding_size": facts.width}
+    of_words = {**facts.shape, "embedding_size": facts.width}
+    keys = {"kind": facts.kind, "start": start, **({} if facts.kind == "transformer" else of_words)}
     for key, value in keys.items():
         console.print(f"{key} = {json.dumps(value)}")

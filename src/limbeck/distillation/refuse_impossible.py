@@ -1,12 +1,16 @@
 """Refuses recipes whose student cannot be built or trained, before anything runs, from the shapes of both models."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from transformers import AutoConfig
 
+from limbeck.artifacts.general_folder import FACTS as GENERAL_FACTS
 from limbeck.artifacts.general_folder import GeneralFolder
+from limbeck.distillation.checkpoint_start import refuse_other_tokens
 from limbeck.distillation.ngram_vocabulary import width_of_ngrams
 from limbeck.distillation.objective import term_of
 from limbeck.distillation.size_limit import SizeBudget, SizeLimit, levers_of
@@ -25,7 +29,7 @@ from limbeck.models.transformer_start import layer_sources, starts_as_classifier
 from limbeck.models.twin_encoder import TwinEncoderConfig
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.files import general_folder
-from limbeck.recipe.losses import LayerLoss
+from limbeck.recipe.losses import AnyLoss, LayerLoss
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import AnyStudent, Ngrams, Transformer, WordStudent
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, each_teacher
@@ -81,6 +85,17 @@ class GeneralLanguageDiffers(StudentError):
         )
 
 
+class GeneralKindDiffers(StudentError):
+    """A student of words is to start from a general transformer, or the other way round."""
+
+    def __init__(self, *, start: str, found: str, kind: str) -> None:
+        super().__init__(
+            f"a {kind} cannot start from student.start = '{start}'",
+            found=f"it is a {found}",
+            advice="Name a general student that has its kind of tokens, or remove student.start.",
+        )
+
+
 def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None) -> None:
     """Raise now what building the student, or a term of its objective, would raise hours later.
 
@@ -91,7 +106,10 @@ def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None
     losses, student = recipe.distillation.every_loss, recipe.student
     shapes = Shapes(student_features=ANY_WIDTH, teacher_features=ANY_WIDTH)
     encoder = _encoder_of(recipe.teacher)
-    if isinstance(student, Transformer) and encoder is not None:
+    refuse_general(student, recipe.corpus.language)
+    if isinstance(student, Transformer) and student.checkpoint is not None:
+        shapes = _shapes_from_checkpoint(recipe, student, student.checkpoint, encoder)
+    elif isinstance(student, Transformer) and encoder is not None:
         config = _config_of(encoder.checkpoint, with_tokens=student.vocabulary.kind == "teacher")
         if config.model_type == TwinEncoderConfig.model_type:
             raise TeacherReadsApart(checkpoint=encoder.checkpoint)
@@ -99,26 +117,58 @@ def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None
             raise TeacherHasOtherHead(checkpoint=encoder.checkpoint)
         shapes = _layer_shapes(student, config)
         _refuse_unlearned_classes(recipe.distillation, student, config)
-        if config.model_type not in FAMILIES and any(
-            isinstance(loss, LayerLoss) and loss.reads_attention for loss in losses
-        ):
-            raise LayersUnreadable(family=config.model_type, known=list(FAMILIES))
-    refuse_general(student, recipe.corpus.language)
+        _refuse_unreadable(config, losses)
     for loss in losses:
         term_of(loss, shapes)
     if size_limit is not None:
         _size_budget(recipe, size_limit).refuse_unless_any(most=student.vocabulary.max_size)
 
 
+def _shapes_from_checkpoint(recipe: Recipe, student: Transformer, start: str, encoder: EncoderTeacher | None) -> Shapes:
+    """Of a student that starts from a checkpoint in the place of its teacher."""
+    own = _config_of(start, with_tokens=student.vocabulary.kind == "teacher", what="student")
+    losses = [loss for loss in recipe.distillation.every_loss if isinstance(loss, LayerLoss)]
+    *_, last = trainings_of(recipe.distillation, alone=False)
+    if not last.judged_by_dev:
+        raise ClassesUnlearned(losses=[loss.kind for loss in last.losses], reason=f'student.start = "{start}"')
+    shapes = _layer_shapes(student, own)
+    if not losses or encoder is None:  # without an encoder, losses on layers are refused with the recipe
+        return shapes
+    theirs = _config_of(encoder.checkpoint, with_tokens=False)
+    _refuse_unreadable(theirs, losses)
+    refuse_other_tokens(start, encoder.checkpoint, losses=[loss.kind for loss in losses])
+    return replace(shapes, teacher_layers=_layer_shape(theirs))
+
+
+def _refuse_unreadable(theirs: Any, losses: Sequence[AnyLoss]) -> None:
+    """Attention is read from projections, which must be known."""
+    if theirs.model_type not in FAMILIES and any(
+        isinstance(loss, LayerLoss) and loss.reads_attention for loss in losses
+    ):
+        raise LayersUnreadable(family=theirs.model_type, known=list(FAMILIES))
+
+
+def _general_of(student: AnyStudent) -> GeneralFolder | None:
+    """The general student that it starts from."""
+    if isinstance(student, WordStudent):
+        return GeneralFolder(general_folder(student.start)) if student.is_general else None
+    folder = Path(student.checkpoint) if isinstance(student, Transformer) and student.checkpoint else None
+    return GeneralFolder(folder) if folder and (folder / GENERAL_FACTS).is_file() else None
+
+
 def refuse_general(student: AnyStudent, language: str) -> None:
-    """Refuse to start from a general student that is damaged, or that knows another language ("auto" is any)."""
-    if not isinstance(student, WordStudent) or not student.is_general:
+    """Refuse to start from a general student that is damaged, of another kind, or that knows another language ("auto"
+    is any)."""
+    general = _general_of(student)
+    if general is None or isinstance(student, Ngrams):
         return
-    general = GeneralFolder(general_folder(student.start))
     if faults := general.faults():
         advice = "Make it again with `limbeck pretrain`; if it came with the package, install limbeck again."
         raise ArtifactDamaged(folder=general.folder, faults=faults, advice=advice)
-    found = general.facts.language
+    facts = general.facts
+    if (facts.kind == "transformer") != isinstance(student, Transformer):
+        raise GeneralKindDiffers(start=student.start, found=facts.kind, kind=student.kind)
+    found = facts.language
     if language not in (found, AUTO):
         raise GeneralLanguageDiffers(start=student.start, found=found, language=language)
 
@@ -127,8 +177,9 @@ def _size_budget(recipe: Recipe, limit: SizeLimit) -> SizeBudget:
     """With the smallest number of classes: the corpus, which has the real one, is not read yet."""
     student, encoder = recipe.student, _encoder_of(recipe.teacher)
     if isinstance(student, Transformer):
-        assert encoder is not None, "otherwise the recipe is refused"
-        return transformer_budget(student, _config_of(encoder.checkpoint, with_tokens=False), limit, labels=CLASSES)
+        origin = student.checkpoint or (encoder.checkpoint if encoder else None)
+        assert origin is not None, "otherwise the recipe is refused"
+        return transformer_budget(student, _config_of(origin, with_tokens=False), limit, labels=CLASSES)
     pair = recipe.corpus.pair is not None
     if isinstance(student, Ngrams):
         width = width_of_ngrams(student, classes=len(CLASSES), pair=pair)
@@ -175,21 +226,25 @@ def _refuse_unlearned_classes(distillation: Distillation, student: Transformer, 
 def _layer_shapes(student: Transformer, theirs: Any) -> Shapes:
     refuse_family(student, model_type=theirs.model_type)
     shape = shape_for(student, theirs)
-    if student.start == "teacher" and shape.width == theirs.hidden_size:
-        layer_sources(student.teacher_layers, student_layers=student.layers, teacher_layers=theirs.num_hidden_layers)
+    if student.start != "random" and shape.width == theirs.hidden_size:
+        layer_sources(student.teacher_layers, student_layers=shape.layers, teacher_layers=theirs.num_hidden_layers)
     return Shapes(
         student_features=ANY_WIDTH,
         teacher_features=ANY_WIDTH,
-        student_layers=LayerShape(layers=student.layers, heads=shape.heads, width=shape.width),
-        teacher_layers=LayerShape(theirs.num_hidden_layers, theirs.num_attention_heads, theirs.hidden_size),
+        student_layers=LayerShape(layers=shape.layers, heads=shape.heads, width=shape.width),
+        teacher_layers=_layer_shape(theirs),
     )
 
 
-def _config_of(checkpoint: str, *, with_tokens: bool) -> Any:
+def _layer_shape(theirs: Any) -> LayerShape:
+    return LayerShape(theirs.num_hidden_layers, theirs.num_attention_heads, theirs.hidden_size)
+
+
+def _config_of(checkpoint: str, *, with_tokens: bool, what: str = "teacher") -> Any:
     """The config of a checkpoint; refuses one whose tokens a student is to reuse and cannot (`with_tokens`)."""
     quiet_transformers()
-    folder = find_checkpoint(checkpoint)
-    with damage_as_user_errors(folder):
+    folder = find_checkpoint(checkpoint, what=what)
+    with damage_as_user_errors(folder, what=what):
         config = from_folder(AutoConfig, folder)
         if with_tokens:
             refuse_tokens(load_tokenizer(folder, config))

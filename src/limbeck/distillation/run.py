@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_s
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.attempts import Attempt, train_until_learned
+from limbeck.distillation.checkpoint_start import what_is_taken
 from limbeck.distillation.new_student import is_finished_at_start, new_student, not_taken_over
 from limbeck.distillation.objective import Objective, weak_terms
 from limbeck.distillation.stages import Training, trainings_of
@@ -44,7 +45,7 @@ from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss, Custom, LayerLoss, needs_of
 from limbeck.recipe.schedule import Schedule
-from limbeck.recipe.student import AnyStudent, Ngrams, WordStudent
+from limbeck.recipe.student import AnyStudent, Ngrams, Transformer, WordStudent
 from limbeck.training.batches import length_batches, token_budget_batches
 from limbeck.training.cuda_graphs import Slots
 from limbeck.training.device import choose_arithmetic, refuse_bf16_recurrence, training_device
@@ -59,10 +60,19 @@ TOKENS_PER_BATCH = 16384  # for the evaluation on dev
 
 
 @dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that a transformer starts from in the place of its teacher."""
+
+    name: str
+    open: Callable[[], tuple[Any, Collection[str]]]  # a classifier, and the names of weights that are not in its files
+
+
+@dataclass(frozen=True)
 class Origins:
     """Encoders that a student may start from, or that run during its training; each is opened only when needed."""
 
     start_from: Callable[[], Any] | None = None  # a transformers classifier that a transformer is initialised from
+    checkpoint: Checkpoint | None = None  # instead
     teacher: Callable[[], Any] | None = None  # the encoder itself, for losses on its layers
     general: GeneralFolder | None = None  # that a student of words starts from
 
@@ -95,7 +105,7 @@ def train_student(
     device = training_device()
     alone, name = role == "baseline", student.kind if role == "student" else f"{student.kind}-alone"
     new = partial(_seeded_student, student, seed, alone=alone, vocabulary=vocabulary, corpus=corpus, origins=origins)
-    model = new()
+    model = new(reporter=reporter)
     is_fitted = is_finished_at_start(student, vocabulary)
     max_length = min(student.max_length, position_count(model) or student.max_length)
     tokenise = partial(
@@ -168,10 +178,25 @@ def _note_start(student: WordStudent, general: GeneralFolder, reporter: Reporter
 
 
 def _seeded_student(
-    student: AnyStudent, seed: int, *, alone: bool, vocabulary: VocabularyFolder, corpus: Corpus, origins: Origins
+    student: AnyStudent,
+    seed: int,
+    *,
+    alone: bool,
+    vocabulary: VocabularyFolder,
+    corpus: Corpus,
+    origins: Origins,
+    reporter: Reporter | None = None,
 ) -> Any:
-    """The new student; everything random from here on depends on the seed."""
+    """The new student; everything random from here on depends on the seed. With a reporter it says what it took."""
     start_from = origins.start_from() if origins.start_from else None
+    if origins.checkpoint is not None:
+        torch.manual_seed(seed)  # what its files lack, such as a head, is drawn while it is opened
+        start_from, new_parts = origins.checkpoint.open()
+        assert isinstance(student, Transformer), "only transformers start from checkpoints"
+        if reporter is not None:
+            own_name = f"{student.kind}-alone" if alone else student.kind
+            text = what_is_taken(student, start_from, new_parts=new_parts, labels=corpus.labels)
+            reporter.note(f"  {own_name} starts from {origins.checkpoint.name}: {text}")
     torch.manual_seed(seed)  # only now: opening a checkpoint draws random numbers, or sets its own seed
     return new_student(
         student,

@@ -18,7 +18,7 @@ from limbeck.distillation.size_limit import SizeBudget, SizeLimit, cut_facts, le
 from limbeck.errors import TeacherTokensUnsupported
 from limbeck.models.checkpoint import from_folder
 from limbeck.models.tokenizer import load_tokenizer
-from limbeck.models.transformer import refuse_family, student_family, transformer_student
+from limbeck.models.transformer import refuse_family, shape_for, student_family, transformer_student
 from limbeck.progress import Reporter, counted
 from limbeck.recipe.student import Transformer
 from limbeck.text.forms import FormStep
@@ -46,22 +46,25 @@ def build_transformer_vocabulary(
     key: Key,
     reporter: Reporter,
     size_limit: SizeLimit | None = None,
+    start: Path | None = None,
 ) -> VocabularyFolder:
     """Write the tokenizer.json of the student, and for each of its tokens the id of the teacher's.
 
-    `encoder` is the teacher, or the first member of an ensemble, that has word pieces. Raises StudentFamilyUnsupported
-    or TeacherTokensUnsupported before anything is trained.
+    `encoder` is the teacher, or the first member of an ensemble, that has word pieces; the checkpoint `start` takes its
+    place. Raises StudentFamilyUnsupported or TeacherTokensUnsupported before anything is trained.
     """
-    assert encoder is not None, "otherwise the recipe is refused"
+    folder = start or (encoder.folder if encoder else None)
+    assert folder is not None, "otherwise the recipe is refused"
     quiet_transformers()
-    config = from_folder(AutoConfig, encoder.folder)
+    config = from_folder(AutoConfig, folder)
     refuse_family(section, model_type=config.model_type)
-    theirs = load_tokenizer(encoder.folder, config)
+    theirs = load_tokenizer(folder, config)
+    as_json = theirs.backend_tokenizer.to_str() if encoder is None or start else encoder.tokenizer_json()
     with written_atomically(out, kind="vocabulary", key=key) as scratch:
         teacher_ids: list[int] | None = None
         match section.vocabulary.kind:
             case "teacher":
-                tokenizer = _all_tokens(encoder, theirs, form=form)
+                tokenizer = all_tokens(as_json, theirs, form=form)
                 before_limit = len(tokenizer)
             case "pieces":
                 family = student_family(section, model_type=config.model_type)
@@ -69,7 +72,7 @@ def build_transformer_vocabulary(
                 count = sum(len(rows) * (2 if rows.is_pair else 1) for rows in sources)
                 with reporter.bar("counting pieces", total=count, unit="texts") as bar:
                     texts = counted(texts_of(sources), bar)
-                    of_size = _count(section, encoder, theirs, texts, family=family, form=form)
+                    of_size = _count(section, as_json, theirs, texts, family=family, form=form)
                 tokenizer, teacher_ids = of_size(section.vocabulary.max_size)
                 before_limit = len(tokenizer)
                 if size_limit is not None:
@@ -82,7 +85,8 @@ def build_transformer_vocabulary(
         facts = _facts(section, tokenizer, teacher_ids)
         facts |= cut_facts(size_limit, before=before_limit, after=len(tokenizer))
         save_vocabulary(scratch, vectors=None, facts=facts)
-    reporter.note(f"  vocabulary: {len(tokenizer):,} tokens of the teacher{', all of them' * (teacher_ids is None)}")
+    whose = f"of {start.name}" if start else "of the teacher"
+    reporter.note(f"  vocabulary: {len(tokenizer):,} tokens {whose}{', all of them' * (teacher_ids is None)}")
     report_cut(size_limit, reporter, what="pieces", before=before_limit, after=len(tokenizer))
     return VocabularyFolder(out)
 
@@ -97,11 +101,11 @@ def _facts(section: Transformer, tokenizer: FramedTokenizer, teacher_ids: list[i
     }
 
 
-def _all_tokens(encoder: TeacherFolder, theirs: Any, *, form: Sequence[FormStep]) -> FramedTokenizer:
+def all_tokens(tokenizer_json: str, theirs: Any, *, form: Sequence[FormStep] = ()) -> FramedTokenizer:
     """With the teacher's token types, even for a student without them: the teacher may run on the same rows."""
     refuse_tokens(theirs)
     return framed_teacher_tokenizer(
-        encoder.tokenizer_json(),
+        tokenizer_json,
         pad_id=theirs.pad_token_id,
         mask_token=theirs.mask_token,
         has_types=TYPES in theirs.model_input_names,
@@ -123,7 +127,7 @@ def transformer_budget(section: Transformer, theirs: Any, limit: SizeLimit, *, l
         teacher = AutoModelForSequenceClassification.from_config(theirs)
     student = partial(
         transformer_student,
-        section.model_copy(update={"start": "random"}),
+        section.model_copy(update={"start": "random", "layers": shape_for(section, theirs).layers}),
         teacher=teacher,
         vocabulary=[],
         pad_token_id=pad_id_of(student_family(section, model_type=theirs.model_type)),
@@ -139,7 +143,7 @@ def pad_id_of(family: str) -> Literal[0, 1]:
 
 def _count(
     section: Transformer,
-    encoder: TeacherFolder,
+    tokenizer_json: str,
     theirs: Any,
     texts: Iterable[str],
     *,
@@ -148,7 +152,7 @@ def _count(
 ) -> Callable[[int], Framed]:
     reads_types = family != "distilbert" if section.family != "teacher" else TYPES in theirs.model_input_names
     return count_framed_pieces(
-        encoder.tokenizer_json(),
+        tokenizer_json,
         texts,
         min_count=section.vocabulary.min_count,
         has_types=reads_types,

@@ -1,4 +1,4 @@
-"""What a general student is trained on: each sentence's vector, and which other sentences are near it."""
+"""What a general student is trained on: each sentence's vector, which others are near it, and masked words."""
 
 import torch
 import torch.nn.functional as F
@@ -31,3 +31,15 @@ def _log_neighbours(vectors: Tensor, temperature: float) -> Tensor:
     others = ~torch.eye(len(unit), dtype=torch.bool, device=unit.device)
     similar = (unit @ unit.T)[others].view(len(unit), -1)
     return F.log_softmax(similar / temperature, dim=-1)
+
+
+def soft_words(student: Tensor, teacher: Tensor, *, temperature: float) -> Tensor:
+    """KL divergence from the teacher's distribution over the vocabulary to the student's, the mean over masked tokens.
+
+        p = softmax(teacher / T)    q = softmax(student / T)
+        loss = T² · mean over masked tokens of  Σ_words p · (log p - log q)
+
+    DistilBERT's distillation loss (Sanh et al. 2019, arXiv:1910.01108, section 2). Takes logits (masked, vocabulary).
+    """
+    log_q, log_p = (F.log_softmax(logits.float() / temperature, dim=-1) for logits in (student, teacher))
+    return temperature**2 * F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)

@@ -1,13 +1,12 @@
 """The stage `teach_in_general`: sentences, their vectors from encoders, a student that learns them; one artifact."""
 
-import json
 import shutil
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,9 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.general_folder import GeneralFacts, GeneralFolder, save_general
 from limbeck.artifacts.manifest import WORK, Key
 from limbeck.general.card import write_card
+from limbeck.general.clock import Clock
 from limbeck.general.losses import neighbour_kl, vector_cosine
+from limbeck.general.processes import Rows, in_processes, words_of
 from limbeck.general.sentences import Source, sentences_of
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.models.students import word_student
@@ -27,7 +28,7 @@ from limbeck.progress import Bar, Reporter
 from limbeck.recipe.general import General, GeneralRecipe
 from limbeck.recipe.student import WordStudent
 from limbeck.text.language import detect_language
-from limbeck.text.student_tokenizer import UNK_ID, StudentTokenizer
+from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
 from limbeck.text.word_vectors import principal_components
 from limbeck.training.batches import length_batches, token_budget_batches
@@ -43,7 +44,8 @@ from limbeck.training.modes import evaluating
 from limbeck.training.token_rows import TokenRows
 
 Places = npt.NDArray[np.int64]
-SENTENCES_AT_ONCE = 65_536  # that are tokenised, or encoded, with one call
+TOKENISED_AT_ONCE = 8_192  # sentences, by one process
+SENTENCES_AT_ONCE = 65_536  # that are counted, or encoded, with one call
 FEW_SENTENCES = 10_000
 TOKENS_PER_BATCH = 65_536  # of held-back sentences
 LABELS = ["0", "1"]  # of a head that is not trained, and not kept
@@ -87,12 +89,12 @@ def teach_in_general(
     """
     section, student = recipe.general, recipe.student
     with written_atomically(out, kind="general", key=key) as scratch:
-        clock = _Clock.found(scratch / WORK)
+        clock = Clock.found(scratch / WORK)
         with reporter.bar("cutting text", total=sum(source.size for source in sources), unit="bytes") as bar:
             sentences, counts = sentences_of(section, recipe.transfer, sources, bar=bar)
         _warn(section, sentences, reporter)
         tokenizer = _tokenizer(section, student, sentences, scratch / "tokenizer.json", reporter)
-        rows = _token_rows(tokenizer, sentences, max_length=student.max_length, reporter=reporter)
+        rows = _token_rows(scratch / "tokenizer.json", sentences, max_length=student.max_length, reporter=reporter)
         targets, vectors = _from_encoders(encoders, sentences, tokenizer, student.embedding_size, reporter)
         torch.manual_seed(section.seed)  # only now: opening an encoder draws random numbers
         model = _Taught(student, words=len(tokenizer), vectors=vectors, widths=[one.shape[1] for one in targets])
@@ -169,19 +171,18 @@ def _tokenizer(
     return tokenizer
 
 
-def _token_rows(
-    tokenizer: StudentTokenizer, sentences: Sequence[str], *, max_length: int, reporter: Reporter
-) -> TokenRows:
-    """The ids of all sentences; one without any token is the unknown word."""
+def _token_rows(tokenizer: Path, sentences: Sequence[str], *, max_length: int, reporter: Reporter) -> TokenRows:
+    """The ids of all sentences, from several processes if there are many; one without any token is the unknown word."""
+    blocks = (sentences[start : start + TOKENISED_AT_ONCE] for start in range(0, len(sentences), TOKENISED_AT_ONCE))
+    size = sum(map(len, sentences))
     with reporter.bar("tokenising", total=len(sentences), unit="sentences") as bar:
 
-        def blocks() -> Any:
-            for start in range(0, len(sentences), SENTENCES_AT_ONCE):
-                ids = tokenizer.encode(sentences[start : start + SENTENCES_AT_ONCE], max_length=max_length)
-                yield [row or [UNK_ID] for row in ids]
-                bar.advance(len(ids))
+        def rows() -> Iterator[Rows]:
+            for found in in_processes(partial(words_of, tokenizer, max_length), blocks, size=size):
+                yield found
+                bar.advance(len(found[1]))
 
-        return TokenRows.of(blocks(), device=training_device())
+        return TokenRows.of_arrays(rows(), device=training_device())
 
 
 def _from_encoders(
@@ -274,33 +275,7 @@ class _Task:
         return {"dev_loss": 1 - float(np.mean(means)), **{f"cosine_{at}": mean for at, mean in enumerate(means)}}
 
 
-@dataclass(frozen=True)
-class _Clock:
-    """How long it takes, with the time of processes that were stopped up to their last epoch."""
-
-    file: Path
-    earlier: float
-    started: float
-
-    @classmethod
-    def found(cls, work: Path) -> Self:
-        file = work / "seconds.json"
-        earlier = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else 0.0
-        return cls(file, earlier, time.monotonic())
-
-    @property
-    def seconds(self) -> float:
-        """Of all processes."""
-        return self.earlier + time.monotonic() - self.started
-
-    def keep(self) -> None:
-        """For a process that continues."""
-        scratch = self.file.with_suffix(".partial")
-        scratch.write_text(json.dumps(self.seconds), encoding="utf-8")
-        scratch.replace(self.file)
-
-
-def _train(model: _Taught, task: _Task, clock: _Clock, *, work: Path, reporter: Reporter) -> list[dict[str, Any]]:
+def _train(model: _Taught, task: _Task, clock: Clock, *, work: Path, reporter: Reporter) -> list[dict[str, Any]]:
     section, held_back = task.section, task.held_back
     lengths = task.rows.lengths[held_back:]
     arithmetic = _arithmetic(section, is_recurrent=any(isinstance(layer, nn.RNNBase) for layer in model.modules()))

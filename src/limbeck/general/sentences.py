@@ -3,23 +3,18 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
-from multiprocessing import get_context
-from os import cpu_count
-from typing import Any, Protocol
+from typing import Protocol
 
 from limbeck.errors import DataError, some
+from limbeck.general.processes import in_processes
 from limbeck.progress import Bar
 from limbeck.recipe.general import General
 from limbeck.recipe.transfer import Transfer
 from limbeck.text.sentences import split_sentences, word_count
 
 TEXTS_AT_ONCE = 2_000
-BYTES_FOR_PROCESSES = 20_000_000  # below, starting them takes longer than they save
-MOST_PROCESSES = 8
 
 
 class Source(Protocol):
@@ -54,13 +49,12 @@ def sentences_of(
     counts: Counter[str] = Counter()
     found: dict[bytes, str] = {}
     cut = partial(cut_texts, section, text)
-    with _executor(sum(source.size for source in sources)) as executor:
-        blocks = _blocks(text, sources, bar, counts)
-        for sentences in map(cut, blocks) if executor is None else _in_turn(executor, cut, blocks):
-            counts["sentences"] += len(sentences)
-            for sentence in sentences:
-                found.setdefault(_order(sentence, section.seed), sentence)
-            bar.advance(0, note=f"{len(found):,} sentences")
+    blocks = text_blocks(text, sources, bar, counts)
+    for sentences in in_processes(cut, blocks, size=sum(source.size for source in sources)):
+        counts["sentences"] += len(sentences)
+        for sentence in sentences:
+            found.setdefault(order_of(sentence, section.seed), sentence)
+        bar.advance(0, note=f"{len(found):,} sentences")
     counts["different"] = len(found)
     kept = [found[key] for key in sorted(found)]  # by a hash with the seed: any order of the files gives the same
     if len(kept) < 2:
@@ -81,7 +75,7 @@ def cut_texts(section: General, text: Transfer, texts: Sequence[str]) -> list[st
 
 def _fragment(section: General, sentence: str) -> str:
     """The sentence, or a few words of it that follow each other."""
-    chance = random.Random(_order(sentence, section.seed))
+    chance = random.Random(order_of(sentence, section.seed))
     shortest, longest = section.fragment_words
     joint = "" if section.language == "zh" else " "
     words = list(sentence) if section.language == "zh" else sentence.split()
@@ -92,12 +86,12 @@ def _fragment(section: General, sentence: str) -> str:
     return joint.join(words[first : first + length])
 
 
-def _blocks(text: Transfer, sources: Sequence[Source], bar: Bar, counts: Counter[str]) -> Iterator[list[str]]:
+def text_blocks(text: Transfer, sources: Sequence[Source], bar: Bar, counts: Counter[str]) -> Iterator[list[str]]:
     """The share of all texts that is used, some thousand at a time."""
     block: list[str] = []
     for source in sources:
         for whole, _ in source.texts(bar.advance):
-            if text.share < 1 and int.from_bytes(_order(whole, text.seed)[:8]) / 2**64 >= text.share:
+            if text.share < 1 and int.from_bytes(order_of(whole, text.seed)[:8]) / 2**64 >= text.share:
                 continue
             counts["texts"] += 1
             block.append(whole)
@@ -107,29 +101,6 @@ def _blocks(text: Transfer, sources: Sequence[Source], bar: Bar, counts: Counter
     yield block
 
 
-def _order(sentence: str, seed: int) -> bytes:
+def order_of(sentence: str, seed: int) -> bytes:
+    """A number for each text, that it is ordered and drawn by."""
     return blake2b(f"{seed}:{sentence}".encode(errors="surrogatepass"), digest_size=16).digest()
-
-
-@contextmanager
-def _executor(size: int) -> Iterator[Executor | None]:
-    """Processes, if there is much to cut and more than one core."""
-    processes = min(cpu_count() or 1, MOST_PROCESSES)
-    if size < BYTES_FOR_PROCESSES or processes < 2:
-        yield None
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
-        yield executor
-
-
-def _in_turn(
-    executor: Executor, cut: Callable[[list[str]], list[str]], blocks: Iterator[list[str]]
-) -> Iterator[list[str]]:
-    """The results in order, with a few blocks at work: a large text is never in memory as a whole twice."""
-    waiting: list[Any] = []
-    for block in blocks:
-        waiting.append(executor.submit(cut, block))
-        if len(waiting) > 2 * MOST_PROCESSES:
-            yield waiting.pop(0).result()
-    for future in waiting:
-        yield future.result()

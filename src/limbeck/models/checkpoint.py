@@ -16,6 +16,7 @@ from limbeck.kinds import STUDENT_KINDS
 from limbeck.recipe.files import why_no_hub
 from limbeck.text.tokenizer_limits import TokenizerRefused, panics_as_errors
 
+OTHER_STARTS = {"student": ("teacher", "random")}  # what a student may start from that is no checkpoint
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # never pickles, never code
 
 
@@ -33,8 +34,9 @@ class CheckpointNotFound(TeacherError):
     ) -> None:
         self.checkpoint = checkpoint
         offline = ", or `pip install 'limbeck[demo]'` for the offline encoder" if what == "teacher" else ""
+        known = [*folders, *packages, *OTHER_STARTS.get(what, ())]
         super().__init__(
-            f"no {what} checkpoint '{checkpoint}'{did_you_mean(checkpoint, [*folders, *packages])}",
+            f"no {what} checkpoint '{checkpoint}'{did_you_mean(checkpoint, known)}",
             found=f"not a folder here; not an installed offline package ({', '.join(packages)}); the hub: {reason}",
             advice=f"Give the path of a Hugging Face folder{offline}, or go online.",
         )

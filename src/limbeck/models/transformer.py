@@ -18,7 +18,7 @@ from limbeck.errors import StudentError
 from limbeck.models.size import position_count
 from limbeck.models.transformer_start import start_from_teacher
 from limbeck.models.word_student import MULTI_LABEL
-from limbeck.recipe.student import Transformer
+from limbeck.recipe.student import LAYERS, Transformer
 
 # Families whose layers can be dropped one by one and exported. ALBERT has one layer that it uses many times.
 STUDENT_FAMILIES = ("bert", "roberta", "xlm-roberta", "electra", "distilbert", "mpnet")
@@ -57,8 +57,9 @@ class HeadsUnfit(StudentError):
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a student's layers."""
+    """Sizes of a student, and of its layers."""
 
+    layers: int
     width: int
     heads: int
     inner_size: int
@@ -76,21 +77,21 @@ def transformer_student(
 ) -> PreTrainedModel:
     """A classifier that transformers itself can load; what is not initialised from the teacher is random.
 
-    `teacher` is a sequence classifier of transformers, or None for a teacher without weights: the family is then
-    BERT. `vocabulary` has for each of the student's tokens the id of the teacher's token (−1: no such token); None:
-    the student has the teacher's tokens. The number of positions is the teacher's.
+    `teacher` is a sequence classifier of transformers, which may be the checkpoint of `section.start`; or None for a
+    teacher without weights: the family is then BERT. `vocabulary` has for each of the student's tokens the id of the
+    teacher's token (−1: no such token); None: the student has the teacher's tokens. The number of positions is the
+    teacher's.
 
     Raises StudentFamilyUnsupported, HeadsUnfit or TeacherLayersMissing.
     """
-    refuse_family(section, model_type=teacher.config.model_type if teacher is not None else None)
-    config = _config(section, teacher, vocabulary_size=vocabulary_size, pad_token_id=pad_token_id)
+    config = student_config(section, teacher, vocabulary_size=vocabulary_size, pad_token_id=pad_token_id)
     if vocabulary is not None:
         config.bos_token_id = config.eos_token_id = None  # they would be ids of the teacher's tokens
     config.id2label = dict(enumerate(labels))
     config.label2id = {label: number for number, label in enumerate(labels)}
     config.problem_type = MULTI_LABEL if multi_label else None
     student = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
-    if teacher is not None and section.start == "teacher":
+    if teacher is not None and section.start != "random":
         start_from_teacher(student, teacher, teacher_layers=section.teacher_layers, vocabulary=vocabulary)
     return student
 
@@ -106,7 +107,11 @@ def student_family(section: Transformer, *, model_type: str | None) -> str:
     return section.family if section.family != "teacher" else model_type or "bert"
 
 
-def _config(section: Transformer, teacher: Any | None, *, vocabulary_size: int, pad_token_id: int) -> PreTrainedConfig:
+def student_config(
+    section: Transformer, teacher: Any | None, *, vocabulary_size: int, pad_token_id: int
+) -> PreTrainedConfig:
+    """The config of a student, before it knows its classes. Raises StudentFamilyUnsupported or HeadsUnfit."""
+    refuse_family(section, model_type=teacher.config.model_type if teacher is not None else None)
     theirs = teacher.config if teacher is not None else None
     shape = shape_for(section, theirs)
     tokens = {"vocab_size": vocabulary_size, "pad_token_id": pad_token_id}
@@ -119,7 +124,7 @@ def _config(section: Transformer, teacher: Any | None, *, vocabulary_size: int, 
         return DistilBertConfig(
             **tokens,
             dim=shape.width,
-            n_layers=section.layers,
+            n_layers=shape.layers,
             n_heads=shape.heads,
             hidden_dim=shape.inner_size,
             activation=activation,
@@ -130,7 +135,7 @@ def _config(section: Transformer, teacher: Any | None, *, vocabulary_size: int, 
     return BertConfig(
         **tokens,
         hidden_size=shape.width,
-        num_hidden_layers=section.layers,
+        num_hidden_layers=shape.layers,
         num_attention_heads=shape.heads,
         intermediate_size=shape.inner_size,
         hidden_act=activation,
@@ -151,7 +156,7 @@ def _like_teacher(
     if getattr(theirs, "embedding_size", None) == theirs.hidden_size:
         config.embedding_size = shape.width
     config.vocab_size, config.pad_token_id = vocab_size, pad_token_id
-    config.num_hidden_layers, config.num_attention_heads = section.layers, shape.heads
+    config.num_hidden_layers, config.num_attention_heads = shape.layers, shape.heads
     config.hidden_size = shape.width
     setattr(config, _name_of_inner(config), shape.inner_size)
     for name in DROPOUTS:
@@ -161,7 +166,8 @@ def _like_teacher(
 
 
 def shape_for(section: Transformer, theirs: PreTrainedConfig | None) -> Shape:
-    """The sizes in the recipe; default: the teacher's, as far as they fit the width."""
+    """The sizes in the recipe; default: the teacher's, as far as they fit the width. Only a student that starts from a
+    checkpoint, which is then `theirs`, may have no number of layers of its own."""
     their_width, their_heads = (theirs.hidden_size, theirs.num_attention_heads) if theirs else (WIDTH, HEADS)
     width = section.width or their_width
     heads = section.heads or (their_heads if width % their_heads == 0 else _heads_of(width))
@@ -169,7 +175,8 @@ def shape_for(section: Transformer, theirs: PreTrainedConfig | None) -> Shape:
         raise HeadsUnfit(width=width, heads=heads)
     their_inner = getattr(theirs, _name_of_inner(theirs), None) if theirs else INNER_SIZE
     inner_size = section.inner_size or (their_inner if width == their_width else None) or 4 * width
-    return Shape(width, heads, inner_size)
+    layers = section.layers or (int(theirs.num_hidden_layers) if theirs else LAYERS)
+    return Shape(layers, width, heads, inner_size)
 
 
 def _heads_of(width: int) -> int:

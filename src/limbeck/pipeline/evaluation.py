@@ -31,7 +31,7 @@ from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.files import GENERAL
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import WordStudent
+from limbeck.recipe.student import Transformer, WordStudent
 from limbeck.report.html import page
 from limbeck.report.model_card import model_card, objective_in_words
 from limbeck.report.teacher_card import teacher_card
@@ -319,9 +319,14 @@ def write_teacher_card(report: Report, model: ModelFolder | None) -> None:
 
 
 def _start_of(recipe: Recipe, kind: str) -> str:
-    """The name of the general student that the recipe's student of this kind starts from; empty without one."""
+    """The name of the general student, or of the checkpoint, that the recipe's student of this kind starts from; empty
+    without one."""
     for one in recipe.for_each_student():
-        if isinstance(one.student, WordStudent) and one.student.kind == kind and one.student.is_general:
+        if one.student.kind != kind:
+            continue
+        if isinstance(one.student, Transformer) and one.student.checkpoint:
+            return Path(one.student.checkpoint).name
+        if isinstance(one.student, WordStudent) and one.student.is_general:
             return Path(one.student.start.removeprefix(GENERAL)).name
     return ""
 

@@ -13,7 +13,7 @@ from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.decisions import ArtifactName, settings
 from limbeck.recipe.files import expand
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import BiLstm, WordStudent, source_kind
+from limbeck.recipe.student import BiLstm, Transformer, WordStudent, source_kind
 from limbeck.recipe.transfer import Transfer, named_split
 
 ExtraText = Mapping[str, TransferText]  # by name: "transfer", "augmented"
@@ -38,9 +38,16 @@ def _settings_of(recipe: Recipe, artifact: ArtifactName) -> dict[str, Any]:
         case "vocabulary":
             return _vocabulary_settings(recipe)
         case "students" | "baseline":
-            return _with_vector_sources(settings(recipe, artifact), recipe)
+            return _with_start(_with_vector_sources(settings(recipe, artifact), recipe), recipe)
         case _:
             return settings(recipe, artifact)
+
+
+def _with_start(found: dict[str, Any], recipe: Recipe) -> dict[str, Any]:
+    """With what a transformer starts from; a checkpoint, of which the inputs have a fingerprint, is only called so."""
+    if isinstance(recipe.student, Transformer):
+        found["student"]["start"] = "checkpoint" if recipe.student.checkpoint else recipe.student.start
+    return found
 
 
 def _with_features_resolved(recipe: Recipe) -> Recipe:

@@ -1,6 +1,6 @@
 """One student of a run: its key, and its training."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -8,13 +8,13 @@ from typing import Any
 from limbeck.artifacts.chosen_rows import ChosenRows
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.general_folder import GeneralFolder
-from limbeck.artifacts.manifest import Key, file_digest
+from limbeck.artifacts.manifest import Key, checkpoint_fingerprint, file_digest
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
-from limbeck.distillation.run import Origins, Role, train_student
+from limbeck.distillation.run import Checkpoint, Origins, Role, train_student
 from limbeck.distillation.terms.custom import custom_files
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.pipeline.extra_text import ChosenText
@@ -24,6 +24,8 @@ from limbeck.progress import Reporter
 from limbeck.recipe.files import general_folder
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import AnyStudent, Transformer, WordStudent
+from limbeck.teacher.checkpoint import find_checkpoint
+from limbeck.teacher.loading import load_encoder
 from limbeck.training.tracks import Tracks
 
 
@@ -105,7 +107,7 @@ def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
         inputs={
             "corpus": inputs.corpus.training_fingerprint,
             "vocabulary": inputs.vocabulary.fingerprint,
-            **general_fingerprint(student),
+            **start_fingerprint(student),
             **(_inputs_of_baseline(recipe) if alone else _inputs_of_student(inputs)),
         },
     )
@@ -117,8 +119,10 @@ def general_of(student: AnyStudent) -> GeneralFolder | None:
     return GeneralFolder(general_folder(student.start)) if is_general else None
 
 
-def general_fingerprint(student: AnyStudent) -> dict[str, str]:
-    """Of that student, for a key; nothing without one."""
+def start_fingerprint(student: AnyStudent) -> dict[str, str]:
+    """Of a general student or a checkpoint that it starts from, for a key; nothing without one."""
+    if isinstance(student, Transformer):
+        return {"start": checkpoint_fingerprint(student.checkpoint)} if student.checkpoint else {}
     general = general_of(student)
     return {"general": general.fingerprint} if general else {}
 
@@ -160,7 +164,8 @@ def _inputs_of_student(inputs: TrainingInputs) -> dict[str, str]:
 
 def _inputs_of_baseline(recipe: Recipe) -> dict[str, str]:
     """The checkpoint that the baseline of a transformer starts from, as the teacher did."""
-    has_start = STUDENT_KINDS[recipe.student.kind].starts_from == "teacher_layers"
+    is_own = isinstance(recipe.student, Transformer) and recipe.student.checkpoint is not None
+    has_start = STUDENT_KINDS[recipe.student.kind].starts_from == "teacher_layers" and not is_own
     return {"checkpoint": checkpoint_key(encoder_section(recipe))} if has_start else {}
 
 
@@ -168,10 +173,15 @@ def _student_and_origins(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStu
     """The student, and where its initial weights come from.
 
     A baseline must not learn from the teacher, so it starts from the checkpoint before fine-tuning. If the teacher was
-    not fine-tuned, the baseline has only the teacher's shape, and starts from random weights.
+    not fine-tuned, the baseline has only the teacher's shape, and starts from random weights. A checkpoint of the
+    student's own knows nothing of the task: both start from it.
     """
     recipe, encoder = inputs.recipe, inputs.teachers.encoder
     student = recipe.student
+    if isinstance(student, Transformer) and student.checkpoint is not None:
+        reads_along = encoder is not None and not alone and "layers" in recipe.distillation.needs
+        checkpoint = _opened(student.checkpoint, student, inputs.corpus)
+        return student, Origins(checkpoint=checkpoint, teacher=encoder if reads_along else None)
     if not isinstance(student, Transformer) or encoder is None:
         return student, Origins(general=general_of(student))
     if not alone:
@@ -182,3 +192,19 @@ def _student_and_origins(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStu
     if before is None:
         return student.model_copy(update={"start": "random"}), Origins(start_from=lambda: encoder.reloaded().model)
     return student, Origins(start_from=before)
+
+
+def _opened(name: str, student: Transformer, corpus: Corpus) -> Checkpoint:
+    """The checkpoint as a classifier for the classes of the corpus."""
+
+    def opened() -> tuple[Any, Collection[str]]:
+        encoder = load_encoder(
+            find_checkpoint(name, what="student"),
+            max_length=student.max_length,
+            arithmetic="fp32",
+            labels=corpus.labels,
+            multi_label=corpus.is_multi_label,
+        )
+        return encoder.model, encoder.fresh
+
+    return Checkpoint(Path(name).name, opened)

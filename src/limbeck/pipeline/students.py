@@ -23,10 +23,10 @@ from limbeck.pipeline.one_student import (
     Job,
     StudentId,
     TrainingInputs,
-    general_fingerprint,
     general_of,
     key_of,
     place_of,
+    start_fingerprint,
     train_one,
 )
 from limbeck.pipeline.several_students import how_many_at_once, rows_to_read, train_at_once
@@ -34,6 +34,7 @@ from limbeck.pipeline.teachers import Teachers
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WITHOUT_FILE, AnyStudent, Ngrams, Transformer, WordStudent
+from limbeck.teacher.checkpoint import find_checkpoint
 from limbeck.training.tracks import Tracks
 
 Students = dict[Role, dict[int, StudentFolder]]  # of one kind
@@ -76,9 +77,9 @@ def _vocabulary(
 def _word_vectors(student: AnyStudent) -> dict[str, str]:
     """Fingerprints of their files, and of a general student; "teacher" and "random" are in the key by name."""
     if not isinstance(student, WordStudent):
-        return {}
+        return start_fingerprint(student)
     sources = [name if name in WITHOUT_FILE else file_digest(Path(name)) for name in student.vector_sources]
-    return {"word_vectors": " + ".join(sources), **general_fingerprint(student)}
+    return {"word_vectors": " + ".join(sources), **start_fingerprint(student)}
 
 
 def _make_vocabulary(
@@ -103,6 +104,7 @@ def _make_vocabulary(
             key=key,
             reporter=run.reporter,
             size_limit=size_limit,
+            start=find_checkpoint(section.checkpoint, what="student") if section.checkpoint else None,
         )
     if isinstance(section, Ngrams):
         return build_ngram_vocabulary(

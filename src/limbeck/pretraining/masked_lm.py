@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from limbeck.pretraining.masking import Masked, MaskingVocabulary, masked
 from limbeck.pretraining.texts import Places, TextRows
 from limbeck.training.batches import token_budget_batches
 from limbeck.training.device import Arithmetic, sent
+from limbeck.training.masking import Masked, MaskingVocabulary, logits_at, masked
 from limbeck.training.modes import evaluating
 
 TRAINING, EVALUATION = 0, 1  # part of the seed, so that training and evaluation have different masks
@@ -31,27 +31,6 @@ def masked_texts(
     targets = masked(batch["input_ids"], inside, tokens, fraction=fraction, seed=seed)
     inputs = {**batch, "input_ids": targets.ids}
     return {name: sent(torch.from_numpy(column), device) for name, column in inputs.items()}, targets
-
-
-def logits_at(model: Any, inputs: dict[str, Tensor], targets: Masked) -> Tensor:
-    """(masked, vocabulary): the logits of a masked language model at the masked tokens only.
-
-    Its head reads every token by itself, so it gets the states of these tokens as if they were one row. With one token
-    in seven masked, that is a seventh of the computation and of the memory of the largest tensor.
-    """
-    device = inputs["input_ids"].device
-    rows, columns = (sent(torch.from_numpy(place), device) for place in (targets.rows, targets.columns))
-
-    def keep_masked(_module: Any, _inputs: Any, states: Any) -> Any:
-        states.last_hidden_state = states.last_hidden_state[rows, columns][None]
-        return states
-
-    handle = model.base_model.register_forward_hook(keep_masked)
-    try:
-        logits: Tensor = model(**inputs).logits[0]
-        return logits
-    finally:
-        handle.remove()
 
 
 def masked_lm_loss(model: Any, inputs: dict[str, Tensor], targets: Masked) -> Tensor:

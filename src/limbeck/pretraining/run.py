@@ -15,13 +15,13 @@ from limbeck.artifacts.rows import Rows
 from limbeck.models.checkpoint import find_checkpoint
 from limbeck.pretraining.loading import MaskedLM, PretrainingImpossible, load_masked_lm, masked_lm_tokenizer
 from limbeck.pretraining.masked_lm import TRAINING, evaluate_masked_lm, masked_lm_loss, masked_texts
-from limbeck.pretraining.masking import MaskingVocabulary
 from limbeck.pretraining.texts import Places, TextRows, chosen_texts, token_rows
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, Pretraining, each_teacher
 from limbeck.training.batches import length_batches
 from limbeck.training.device import choose_arithmetic, training_device
 from limbeck.training.loop import train
+from limbeck.training.masking import MaskingVocabulary
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
 __all__ = ["pretrain"]

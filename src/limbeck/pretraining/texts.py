@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 
 from limbeck.artifacts.rows import Rows, joined
-from limbeck.pretraining.masking import MaskingVocabulary
 from limbeck.progress import Bar, Reporter
+from limbeck.training.masking import MaskingVocabulary
 from limbeck.training.token_rows import TokenRows
 
 HELD_BACK_SHARE, MOST_HELD_BACK = 0.02, 2_000

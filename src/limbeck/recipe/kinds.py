@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from limbeck.kinds import DEFAULT_STUDENT, LOSS_KINDS, STUDENT_KINDS, resolved
-from limbeck.recipe.losses import AnyLoss
+from limbeck.recipe.losses import AnyLoss, LayerLoss
 from limbeck.recipe.student import AnyStudent, WordStudent
 
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # the sections are known only at run time
     Student = AnyStudent
     WordStudentOfKind = WordStudent
     Loss = AnyLoss
+    LossOnLayers = LayerLoss
 else:
     Student = Annotated[_union(row.section for row in STUDENT_KINDS.values()), BeforeValidator(_with_kind)]
     WordStudentOfKind = Annotated[
@@ -33,3 +34,6 @@ else:
         BeforeValidator(_with_kind),
     ]
     Loss = _union(row.section for row in LOSS_KINDS.values())
+    LossOnLayers = reduce(
+        or_, [section for row in LOSS_KINDS.values() if issubclass(section := resolved(row.section), LayerLoss)]
+    )

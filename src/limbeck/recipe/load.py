@@ -12,10 +12,12 @@ from limbeck.recipe.builtin import METHODS, builtin_general, builtin_methods, bu
 from limbeck.recipe.extends import KINDS, merged, read_recipe
 from limbeck.recipe.files import PACKAGE, at_home, exists, find_file, is_dir, is_file, search_roots
 from limbeck.recipe.general import GeneralRecipe
+from limbeck.recipe.general_layers import GeneralLayersRecipe
 from limbeck.recipe.problems import models_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.toml import apply_overrides, is_place
 
+Located = TypeVar("Located", Recipe, GeneralRecipe, GeneralLayersRecipe)
 KEYS_OF_GENERAL = "The keys of [general] are described in docs/general.md, all others in docs/recipe.md."
 
 
@@ -124,8 +126,11 @@ def parse_recipe(raw: dict[str, Any], *, recipe: str) -> Recipe:
         raise RecipeInvalid(recipe=recipe, problems=problems_of(error, raw=raw, root=Recipe)) from None
 
 
-def load_general_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = ()) -> GeneralRecipe:
-    """The same for a recipe of `limbeck pretrain`: a file, or one that comes with the package."""
+def load_general_recipe(
+    name_or_path: str | Path, *, overrides: Sequence[str] = ()
+) -> GeneralRecipe | GeneralLayersRecipe:
+    """The same for a recipe of `limbeck pretrain`: a file, or one that comes with the package. A transformer has one
+    of its own kind."""
     path, known = at_home(Path(name_or_path)), {recipe.name: recipe.path for recipe in builtin_general()}
     source = path if is_file(path) else known.get(str(name_or_path))
     if source is None:
@@ -133,12 +138,21 @@ def load_general_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = 
         advice = f"Give a path to a .toml file, or the name of one that comes with the package: {', '.join(known)}."
         raise RecipeNotFound(name=str(name_or_path), builtin=list(known), nearby=nearby, advice=advice)
     raw = apply_overrides(read_recipe(source), overrides, recipe=str(name_or_path))
+    student = raw.get("student")
+    is_transformer = isinstance(student, dict) and student.get("kind") == "transformer"
+    if is_transformer:
+        of_layers = _validated(GeneralLayersRecipe, raw, recipe=str(name_or_path))
+        return _located(of_layers, source=source, recipe_name=str(name_or_path))
+    of_sentences = _validated(GeneralRecipe, raw, recipe=str(name_or_path))
+    return _located(of_sentences, source=source, recipe_name=str(name_or_path))
+
+
+def _validated(kind: type[Located], raw: dict[str, Any], *, recipe: str) -> Located:
     try:
-        recipe = GeneralRecipe.model_validate(raw)
+        return kind.model_validate(raw)
     except ValidationError as error:
-        problems = problems_of(error, raw=raw, root=GeneralRecipe)
-        raise RecipeInvalid(recipe=str(name_or_path), problems=problems, advice=KEYS_OF_GENERAL) from None
-    return _located(recipe, source=source, recipe_name=str(name_or_path))
+        problems = problems_of(error, raw=raw, root=kind)
+        raise RecipeInvalid(recipe=recipe, problems=problems, advice=KEYS_OF_GENERAL) from None
 
 
 def recipe_source(name_or_path: str | Path) -> Path:
@@ -172,9 +186,6 @@ def _refuse_bare_method(source: Path, name: str) -> None:
     if source.parent.name == METHODS and source in [method.path for method in builtin_methods()]:
         advice = f'Put extends = "{name}" at the top of your recipe, or run a data set\'s: limbeck run sst2-{name}'
         raise RecipeInvalid(recipe=name, problems=["it is a method without data"], advice=advice)
-
-
-Located = TypeVar("Located", Recipe, GeneralRecipe)
 
 
 def _located(recipe: Located, *, source: Path, recipe_name: str) -> Located:

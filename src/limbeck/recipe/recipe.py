@@ -16,7 +16,7 @@ from limbeck.recipe.export import Export, Precision
 from limbeck.recipe.kinds import Student
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
-from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, PairStudent, WordStudent
+from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, PairStudent, Transformer, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
 from limbeck.recipe.transfer import Transfer
 
@@ -206,15 +206,19 @@ class Recipe(Section):
                 f"a {self.student.kind} reads both texts of a row together, so it cannot start from a teacher with "
                 'pairs = "apart": set teacher.pairs = "together", or student.kind = "bilstm"'
             )
-        if kind.starts_from == "teacher_layers" and any(
-            isinstance(member, EncoderTeacher) and member.head == "mean" for member in members
+        has_own_start = isinstance(self.student, Transformer) and self.student.checkpoint is not None
+        if (
+            kind.starts_from == "teacher_layers"
+            and not has_own_start
+            and any(isinstance(member, EncoderTeacher) and member.head == "mean" for member in members)
         ):
             raise ValueError(
                 f'a {self.student.kind} takes over its teacher\'s head, and cannot with teacher.head = "mean": set '
                 'teacher.head = "own", or student.kind = "bilstm"'
             )
         wanted = self.student.vocabulary.kind
-        if wanted in ("pieces", "teacher") and not any(member.traits.has_tokens for member in members):
+        has_tokens = has_own_start or any(member.traits.has_tokens for member in members)
+        if wanted in ("pieces", "teacher") and not has_tokens:
             raise ValueError(
                 f'student.vocabulary.kind = "{wanted}" uses the pieces of an encoder, but the teacher is not one'
             )

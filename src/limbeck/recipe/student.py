@@ -1,14 +1,15 @@
 """`[student]`: the small model, its vocabulary and its word vectors."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.decisions import by_content, decides, fields_marked, has_effect_if
-from limbeck.recipe.files import GENERAL, GENERAL_FOLDER, ready_general
+from limbeck.recipe.files import GENERAL, GENERAL_FOLDER, general_folder, ready_general
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
 NETWORK = decides("students", "baseline")  # and not the vocabulary
@@ -18,6 +19,7 @@ SHAPE = decides(
 VOCABULARY = decides("vocabulary", "sized_vocabulary")  # and students only through the vocabulary
 LIMIT = decides("vocabulary", "sized_vocabulary", "report")  # only models within it can be the best
 WORDS_ARE_COMPARED = has_effect_if('`pairing` is "attend"')
+LAYERS = 4  # of a transformer, if nothing else says how many
 SHORTEST = 4  # input of a transformer: two special tokens of a text, three of a pair, and a token
 
 
@@ -306,22 +308,24 @@ class Transformer(Section):
     """The kind of student."""
     family: Literal["teacher", "bert", "distilbert"] = "teacher"
     """Architecture of the layers: the teacher's own, BERT's, or DistilBERT's (no token types, no pooler)."""
-    layers: Annotated[int, SHAPE] = Field(default=4, ge=1)
-    """Number of transformer layers."""
+    layers: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
+    """Number of transformer layers. Default: 4, or those of the checkpoint in `start`."""
     width: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
-    """Width of the states. Default: the teacher's."""
+    """Width of the states. Default: the teacher's, or that of the checkpoint in `start`; so are the two below."""
     heads: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
     """Number of attention heads, which must divide the width. Default: the teacher's, or one per 64 of the width."""
     inner_size: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
     """Width of the feed-forward layers. Default: four times `width`."""
-    start: Annotated[Literal["teacher", "random"], NETWORK] = "teacher"
+    start: Annotated[Literal["teacher", "random"] | str, by_content()] = "teacher"
     """Initial weights. "teacher": layers and embeddings of the teacher if the widths are equal; otherwise its
-    embeddings, reduced to their principal components, and random layers."""
+    embeddings, reduced to their principal components, and random layers. "random": none. Or a checkpoint that was
+    distilled on general text: "general:NAME" (made by `limbeck pretrain`), a Hugging Face folder, or a name on the hub.
+    It is taken in the place of the teacher, with its own tokens; the run says what does not fit."""
     teacher_layers: Annotated[Literal["uniform", "first", "last"] | list[Annotated[int, Field(ge=0)]], NETWORK] = (
         "uniform"
     )
-    """Which of the teacher's layers it starts from: evenly spaced (0, 2, 4, 7, 9, 11 for 6 of 12, as DistilBERT does),
-    the first ones, the last ones, or a list of their numbers from 0."""
+    """Which layers of the teacher, or of the checkpoint, it starts from: evenly spaced (0, 2, 4, 7, 9, 11 for 6 of 12,
+    as DistilBERT does), the first ones, the last ones, or a list of their numbers from 0."""
     max_size_mb: Annotated[float | None, LIMIT] = Field(default=None, gt=0)
     """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has
     int8, else of the fp32 one. Rare pieces are dropped until it fits, so `vocabulary.kind` must be "pieces". Default:
@@ -334,6 +338,17 @@ class Transformer(Section):
     vocabulary: TransformerVocabulary = TransformerVocabulary()
     """The `[student.vocabulary]` table."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _layers_of_its_own(cls, given: Any) -> Any:
+        """Four layers, unless a checkpoint or a list says how many."""
+        if not isinstance(given, Mapping) or given.get("layers") is not None:
+            return given
+        listed = given.get("teacher_layers")
+        if isinstance(listed, list) and listed:
+            return {**given, "layers": len(listed)}
+        return {**given, "layers": LAYERS} if given.get("start", "teacher") in WITHOUT_FILE else given
+
     @model_validator(mode="after")
     def _shape_is_possible(self) -> Self:
         if self.width and self.heads and self.width % self.heads:
@@ -345,6 +360,22 @@ class Transformer(Section):
         if self.max_size_mb is not None and self.vocabulary.kind == "teacher":
             raise ValueError('max_size_mb drops rare tokens: set vocabulary.kind = "pieces"')
         return self
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The checkpoint that it starts from in the place of its teacher: a folder, or a name on the hub."""
+        if self.start in WITHOUT_FILE:
+            return None
+        return str(general_folder(self.start)) if self.start.startswith(GENERAL) else self.start
+
+    def located(self, locate: Locate) -> Self:
+        """With a checkpoint that is a folder as an absolute path; other names are packages, or on the hub."""
+        if self.checkpoint is None:
+            return self
+        is_general = self.start.startswith(GENERAL)
+        return self.model_copy(
+            update={"start": _general(self.start, locate) if is_general else locate(self.start, required=False)}
+        )
 
 
 AnyStudent = WordStudent | Ngrams | Transformer

@@ -49,6 +49,15 @@ class TokenRows:
         ]
 
     @classmethod
+    def of_arrays(
+        cls, blocks: Iterable[tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]], *, device: torch.device
+    ) -> "TokenRows":
+        """From all ids of a block one after the other, and the lengths of its rows; no row may be empty."""
+        found = [(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)), *blocks]
+        ids, lengths = (np.concatenate(column) for column in zip(*found, strict=True))
+        return cls._joined(ids, lengths, device=device)
+
+    @classmethod
     def _joined(
         cls, flat: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], *, device: torch.device
     ) -> "TokenRows":

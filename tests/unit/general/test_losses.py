@@ -1,11 +1,11 @@
-"""The two losses of general students, by hand."""
+"""The losses of general students, by hand."""
 
 import math
 
 import pytest
 import torch
 
-from limbeck.general.losses import neighbour_kl, vector_cosine
+from limbeck.general.losses import neighbour_kl, soft_words, vector_cosine
 
 PLANE = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
 
@@ -46,3 +46,16 @@ def test_a_sentence_is_no_neighbour_of_itself_and_one_alone_has_none() -> None:
     assert loss.item() == 0.0
     assert alone.grad is not None
     assert not neighbour_kl(PLANE, PLANE[[1, 0, 2]], temperature=0.05).isnan()
+
+
+def test_soft_words_by_hand() -> None:
+    """One masked token, two words, T = 2: the teacher says 3 : 1 after softening, the student 1 : 1."""
+    teacher, student = torch.tensor([[2 * math.log(3.0), 0.0]]), torch.zeros(1, 2)
+
+    expected = 4 * (0.75 * math.log(0.75 / 0.5) + 0.25 * math.log(0.25 / 0.5))
+
+    assert soft_words(student, teacher, temperature=2.0).item() == pytest.approx(expected, rel=1e-6)
+    assert soft_words(torch.cat([student, teacher]), torch.cat([teacher, teacher]), temperature=2.0).item() == (
+        pytest.approx(expected / 2, rel=1e-6)
+    )
+    assert soft_words(teacher + 5.0, teacher, temperature=2.0).item() == pytest.approx(0.0, abs=1e-6)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from limbeck.general import processes
 from limbeck.general import sentences as room
 from limbeck.general.sentences import NoSentences, cut_texts, sentences_of
 from limbeck.progress import SilentReporter
@@ -91,8 +92,8 @@ def test_processes_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Lines(tuple(f"Here is number {n}. And a second one, {n}." for n in range(10)))
     alone = gathered(source)
 
-    monkeypatch.setattr(room, "BYTES_FOR_PROCESSES", 1)
-    monkeypatch.setattr(room, "cpu_count", lambda: 2)
+    monkeypatch.setattr(processes, "BYTES_FOR_PROCESSES", 1)
+    monkeypatch.setattr(processes, "cpu_count", lambda: 2)
 
     assert gathered(source) == alone
 

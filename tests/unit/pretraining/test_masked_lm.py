@@ -12,8 +12,8 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from limbeck.pretraining.masked_lm import logits_at, masked_lm_loss
-from limbeck.pretraining.masking import Masked
+from limbeck.pretraining.masked_lm import masked_lm_loss
+from limbeck.training.masking import Masked, logits_at
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 

@@ -7,6 +7,8 @@ import pytest
 
 import limbeck
 from limbeck.recipe.builtin import builtin_general, builtin_methods, builtin_recipes
+from limbeck.recipe.general import GeneralRecipe
+from limbeck.recipe.general_layers import GeneralLayersRecipe
 from limbeck.recipe.load import load_recipe, parse_recipe, recipe_source
 from limbeck.recipe.toml import to_toml
 
@@ -38,6 +40,25 @@ def test_their_first_two_lines_say_what_they_are_and_how_to_run_them() -> None:
 
     assert [name for name, recipe in recipes.items() if len(recipe.summary) <= 10] == []
     assert [name for name, recipe in recipes.items() if not recipe.command.endswith(commands[name])] == []
+
+
+def test_recipes_of_general_students_say_what_they_are_and_load() -> None:
+    for one in builtin_general():
+        raw = tomllib.loads(one.path.read_text(encoding="utf-8"))
+        kind = GeneralLayersRecipe if raw["student"]["kind"] == "transformer" else GeneralRecipe
+
+        assert kind.model_validate(raw).general.name
+        assert len(one.summary) > 10
+        assert one.command.endswith(f"limbeck pretrain {one.path.stem}")
+
+
+def test_tasks_of_general_transformers_start_from_what_those_recipes_make() -> None:
+    made = {tomllib.loads(path.read_text(encoding="utf-8"))["general"]["name"] for path in GENERAL}
+
+    starts = [str(getattr(load_recipe(path.stem, locate=False).recipe.student, "start", "")) for path in FILES]
+
+    named = {start.removeprefix("general:") for start in starts if start.startswith("general:")}
+    assert named == made - {"english"}  # which drafts start from
 
 
 def test_they_write_no_path_of_one_machine() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from limbeck.pretraining.masking import Masked, MaskingVocabulary, masked
+from limbeck.training.masking import Masked, MaskingVocabulary, masked
 
 MASK, START, END, PADDING, UNKNOWN = 4, 2, 3, 0, 1
 ORDINARY = np.arange(5, 1_000)

@@ -30,4 +30,4 @@ class Clock:
         """For a process that continues."""
         scratch = self.file.with_suffix(".partial")
         scratch.write_text(json.dumps(self.seconds), encoding="utf-8")
-        scratch.rename(self.file)
+        scratch.replace(self.file)

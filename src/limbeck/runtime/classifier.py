@@ -183,8 +183,8 @@ class Classifier:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._carried is not None:
-            return from_files, (self._carried, self._threads, self._choice)
-        return from_folder, (str(self._folder.resolve()), self._threads, self._choice)
+            return from_files, (self._carried, self._threads, self._choice, self._abstains)
+        return from_folder, (str(self._folder.resolve()), self._threads, self._choice, self._abstains)
 
     def __copy__(self) -> "Classifier":
         return self
@@ -197,7 +197,9 @@ class Classifier:
 
         Its own files are a copy among the temporary ones, which is removed when it is not used any more.
         """
-        return self if self._carried else from_files(ModelFiles.of(self._folder), self._threads, self._choice)
+        if self._carried:
+            return self
+        return from_files(ModelFiles.of(self._folder), self._threads, self._choice, self._abstains)
 
     @property
     def labels(self) -> list[str]:

@@ -53,23 +53,26 @@ class ModelFiles:
         return folder
 
 
-def from_folder(folder: str, threads: int | None, engine: EngineChoice) -> "Classifier":
+def from_folder(folder: str, threads: int | None, engine: EngineChoice, abstain: bool = True) -> "Classifier":
     """What a pickle that holds a path is read as: the model in that folder, which this process reads once."""
     from limbeck.runtime.classifier import load
 
     path = Path(folder)
     state = blake2b((path / MANIFEST).read_bytes()).digest() if (path / MANIFEST).is_file() else None
-    return _opened_once((folder, state, threads, engine), lambda: load(path, threads=threads, engine=engine))
+    return _opened_once(
+        (folder, state, threads, engine, abstain),
+        lambda: load(path, threads=threads, engine=engine, abstain=abstain),
+    )
 
 
-def from_files(files: ModelFiles, threads: int | None, engine: EngineChoice) -> "Classifier":
+def from_files(files: ModelFiles, threads: int | None, engine: EngineChoice, abstain: bool = True) -> "Classifier":
     """What a pickle that holds a model is read as; its files are unpacked once in a process, and removed with it."""
     from limbeck.runtime.classifier import load
 
     def opened() -> "Classifier":
         folder = files.unpacked()
         try:
-            model = load(folder, threads=threads, engine=engine)
+            model = load(folder, threads=threads, engine=engine, abstain=abstain)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -77,7 +80,7 @@ def from_files(files: ModelFiles, threads: int | None, engine: EngineChoice) -> 
         _remove_with(model, folder)
         return model
 
-    return _opened_once((files.digest, threads, engine), opened)
+    return _opened_once((files.digest, threads, engine, abstain), opened)
 
 
 def _opened_once(key: tuple[object, ...], opened: Callable[[], "Classifier"]) -> "Classifier":

@@ -106,7 +106,7 @@ def test_models_that_javascript_cannot_read_are_refused(word_model: Path, archiv
     split = {"type": "Split", "pattern": {"Regex": "[0-9]+"}, "behavior": "Isolated", "invert": False}
     changes: dict[str, dict[str, object]] = {
         "jieba": {"segmenter": "jieba"},
-        "Precompiled": {"normalizer": {"type": "Sequence", "normalizers": [{"type": "Precompiled"}]}},
+        "Nmt": {"normalizer": {"type": "Sequence", "normalizers": [{"type": "Nmt"}]}},
         r"\[0-9\]\+": {"pre_tokenizer": split},
         "Other": {"model": {"type": "Other"}},
     }

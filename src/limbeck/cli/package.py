@@ -42,7 +42,7 @@ def package(
         f"vectors {written.vectors_mb:.1f} MB (they are not loaded by the page)"
     )
     if written.checked is None:
-        typer.echo("not checked: there is no Node here. Check it elsewhere with: node check.mjs")
+        typer.echo("not checked: there is no Node.js 20 here. Check it elsewhere with: node check.mjs")
     else:
         typer.echo(f"checked in Node, {written.checked.sentence}")
     typer.echo(f"to see it: python -m http.server --directory {written.folder}")

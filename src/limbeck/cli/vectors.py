@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from limbeck.artifacts.disk import refuse_place
 from limbeck.cli.app import ENGINE, app, fail, reported
 
 
@@ -37,5 +38,6 @@ def vectors(
         raise typer.Exit(0 if found.conforms else 1)
     if out is None:
         fail("say where to write the vectors: -o vectors.json, or what to check: --check vectors.json", code=2)
+    refuse_place(out)
     write_vectors(make_vectors(model, rows=rows, seed=seed), out)
     typer.echo(f"{out}: {rows:,} rows, {out.stat().st_size / 1e6:.1f} MB")

@@ -19,6 +19,7 @@ NORMALIZERS = {
     "NFD",
     "NFKC",
     "NFKD",
+    "Precompiled",
     "Prepend",
     "Replace",
     "StripAccents",

@@ -1,12 +1,13 @@
 """Runs a package's own check in Node."""
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 600
+SECONDS, OLDEST = 600, 20  # of a run; major version
 CHECK = "check.mjs"
 FAST_START = "--liftoff-only"  # of V8: most of its time would be spent on making the WebAssembly faster
 
@@ -34,14 +35,22 @@ class NodeCheck:
 
 
 def node() -> str | None:
-    """The command of Node, if it is here."""
-    return shutil.which("node")
+    """The command of Node, if it is here and new enough for the module."""
+    found = shutil.which("node")
+    if found is None:
+        return None
+    done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=SECONDS, check=False)
+    version = re.match(r"v(\d+)\.", done.stdout)
+    return found if version and int(version[1]) >= OLDEST else None
 
 
 def check_in_node(package: Path) -> NodeCheck:
     """A package against its vectors."""
     command = [str(node()), FAST_START, CHECK]
-    done = subprocess.run(command, cwd=package, capture_output=True, text=True, timeout=SECONDS, check=False)
+    try:
+        done = subprocess.run(command, cwd=package, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return NodeCheck(0, 0, 0, 0.0, conforms=False, failure=f"Node was not done after {SECONDS} s")
     try:
         found = json.loads(done.stdout)
     except ValueError:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable
+import zlib
 from pathlib import Path
 
 from limbeck.errors import LimbeckError
@@ -107,15 +107,15 @@ def _from_archive(source: Path, found: Path) -> None:
                 member = archive.extractfile(f"{INSIDE}/{name}")
                 if member is not None:
                     (found / name).write_bytes(member.read(MOST_BYTES))
-    except (tarfile.TarError, OSError, KeyError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, OSError, KeyError) as error:
         raise RuntimeUnavailable(reason=f"'{source}' is no archive of npm with it: {error}") from error
 
 
-def _faults(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> list[str]:
+def _faults(folder: Path) -> list[str]:
     for name, wanted in FILES.items():
         path = folder / name
         if not path.is_file():
             return [f"{name} is missing"]
-        if hashlib.sha256(read(path)).hexdigest() != wanted:
+        if hashlib.sha256(path.read_bytes()).hexdigest() != wanted:
             return [f"{name} is not that of version {VERSION}"]
     return []

@@ -62,16 +62,15 @@ class WrittenPackage:
 
 
 def package(folder: Path, *, out: Path, runtime: Path | None = None, rows: int = ROWS) -> WrittenPackage:
-    """Write the model in `folder` as a static folder, and check it in Node against its vectors, of which
-    there are `rows`, if Node is here.
+    """Write the model in `folder` as a static folder; if Node is here, it is checked against its vectors first.
 
     Raises NotForBrowsers, RuntimeUnavailable, PackageWrong, PathUnusable, and what opening the model raises.
     """
-    model = open_model(folder)
+    model, out = open_model(folder), out.resolve()
     facts = model.facts()
     _refuse_place(out)
     refuse_unreadable(model, facts)
-    with _replacing(out) as scratch:
+    with _put_in_place(out) as scratch:
         put_runtime(scratch / RUNTIME, source=runtime)
         _put_model(model, scratch / MODEL)
         _put_pages(model, facts, scratch)
@@ -91,15 +90,17 @@ def _refuse_place(out: Path) -> None:
 
 
 @contextmanager
-def _replacing(out: Path) -> Iterator[Path]:
-    """A folder beside `out` that takes its place in the end."""
+def _put_in_place(out: Path) -> Iterator[Path]:
+    """A folder beside `out` whose contents are moved there in the end; what else is there stays, such as a .git."""
     scratch = out.with_name(f"{out.name}.partial")
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     try:
         yield scratch
-        shutil.rmtree(out, ignore_errors=True)
-        scratch.replace(out)
+        out.mkdir(exist_ok=True)
+        for path in sorted(scratch.iterdir()):
+            shutil.rmtree(out / path.name, ignore_errors=True)
+            path.replace(out / path.name)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -22,6 +22,7 @@ from limbeck.packaging.vectors import check_vectors, read_vectors
 from tests.unit.packaging.conftest import KEY
 
 NO_ADDRESS = r"^\s*//.*|[;{] // .*|/\*.*|`file://"  # comments, and the disk
+VERSION_20 = '#!/bin/sh\n[ "$1" = --version ] && echo v20.1.0 && exit\n'
 CONTENT = b"export default {};"
 
 
@@ -91,11 +92,13 @@ def test_an_earlier_package_is_replaced_and_other_folders_are_not(
     word_model: Path, ngram_model: Path, archive: Path, tmp_path: Path
 ) -> None:
     package(word_model, out=tmp_path / "site", runtime=archive)
+    (tmp_path / "site" / ".git").mkdir()
     package(ngram_model, out=tmp_path / "site")  # the runtime is kept
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letters.txt").write_text("dear", encoding="utf-8")
 
     assert ModelFolder(tmp_path / "site" / "model").facts().kind == "ngrams"
+    assert (tmp_path / "site" / ".git").is_dir()
     for place in (tmp_path / "mine", archive):
         with pytest.raises(PathUnusable):
             package(word_model, out=place, runtime=archive)
@@ -106,7 +109,7 @@ def test_models_that_javascript_cannot_read_are_refused(word_model: Path, archiv
     split = {"type": "Split", "pattern": {"Regex": "[0-9]+"}, "behavior": "Isolated", "invert": False}
     changes: dict[str, dict[str, object]] = {
         "jieba": {"segmenter": "jieba"},
-        "Precompiled": {"normalizer": {"type": "Sequence", "normalizers": [{"type": "Precompiled"}]}},
+        "Nmt": {"normalizer": {"type": "Sequence", "normalizers": [{"type": "Nmt"}]}},
         r"\[0-9\]\+": {"pre_tokenizer": split},
         "Other": {"model": {"type": "Other"}},
     }
@@ -158,15 +161,17 @@ def test_npm_is_asked_for_the_version(archive: Path, tmp_path: Path, monkeypatch
 def test_a_package_that_answers_otherwise_is_not_written(word_model: Path, archive: Path, tmp_path: Path) -> None:
     node = tmp_path / "node"
     answer = '"rows": 9, "otherTokens": 2, "otherLabels": 0, "largestDifference": 0.5, "msPerRow": 1'
-    node.write_text(f"#!/bin/sh\necho '{{{answer}, \"conforms\": false}}'\n")
+    node.write_text(f"{VERSION_20}echo '{{{answer}, \"conforms\": false}}'\n")
     node.chmod(0o755)
     with pytest.raises(PackageWrong, match="2 with other tokens"):
         package(word_model, out=tmp_path / "site", runtime=archive)
-    node.write_text("#!/bin/sh\necho 'SyntaxError: old' >&2; exit 1\n")
+    node.write_text(f"{VERSION_20}echo 'SyntaxError: old' >&2; exit 1\n")
     with pytest.raises(PackageWrong, match="SyntaxError: old"):
         package(word_model, out=tmp_path / "site", runtime=archive)
 
     assert not (tmp_path / "site").exists()
+    node.write_text("#!/bin/sh\necho v18.20.1\n")
+    assert package(word_model, out=tmp_path / "site", runtime=archive, rows=9).checked is None
 
 
 def test_names_are_such_that_npm_takes_them() -> None:

@@ -2,8 +2,10 @@
 
 import json
 import subprocess
+import warnings
 from collections.abc import Sequence
 from importlib.resources import files
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -86,6 +88,34 @@ def sentence_pieces(texts: Sequence[str]) -> str:
     return tokenizer.to_str()
 
 
+def tabled_pieces(texts: Sequence[str]) -> str:
+    """Like XLM-R's: with SentencePiece's own table of characters."""
+    tokenizer = Tokenizer.from_str(sentence_pieces(texts))
+    spaces = normalizers.Replace(Regex(" {2,}"), " ")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Precompiled(character_table()), spaces])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    return tokenizer.to_str()
+
+
+def character_table() -> bytes:
+    """As the library writes it into every model."""
+    written = BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about its own generated modules
+        import sentencepiece
+        from sentencepiece import sentencepiece_model_pb2
+
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(["a b c d e f g h"] * 50),
+            model_writer=written,
+            vocab_size=20,
+            hard_vocab_limit=False,
+            minloglevel=2,
+        )
+        model = cast(Any, sentencepiece_model_pb2).ModelProto.FromString(written.getvalue())
+    return bytes(model.normalizer_spec.precompiled_charsmap)
+
+
 def with_frame(json_text: str) -> str:
     tokenizer = Tokenizer.from_str(json_text)
     first, last = (tokenizer.get_vocab()[token] for token in ("[CLS]", "[SEP]"))
@@ -101,6 +131,7 @@ def word_jsons(texts: Sequence[str]) -> dict[str, str]:
         "n-grams of words": NgramSettings(buckets=64, words=1, longest=0, form=("spaced",)).to_json(),
         "byte pairs": cut_down_pieces(byte_pairs(texts), texts, max_size=400, min_count=1).to_json(),
         "sentence pieces": cut_down_pieces(sentence_pieces(texts), texts, max_size=250, min_count=1).to_json(),
+        "tabled pieces": cut_down_pieces(tabled_pieces(texts), texts, max_size=900, min_count=1).to_json(),
     }
 
 
@@ -115,7 +146,7 @@ def framed_jsons(texts: Sequence[str]) -> dict[str, str]:
     whole = {"bert": _bert_with_frame(texts), "roberta": with_frame(byte_pairs(texts))}
     teachers = {
         name: framed_teacher_tokenizer(found, pad_id=0, mask_token="[MASK]", has_types=True)
-        for name, found in (whole | {"sentence pieces": with_frame(sentence_pieces(texts))}).items()
+        for name, found in (whole | {"xlm-roberta": with_frame(tabled_pieces(texts))}).items()
     }
     return {name: found.to_json() for name, found in (teachers | {"pieces": pieces, "later": later}).items()}
 
@@ -162,7 +193,7 @@ def test_what_is_not_known_is_refused() -> None:
     unknown = [
         {"segmenter": "jieba"},
         {"model": {"type": "Other"}},
-        {"normalizer": {"type": "Precompiled"}, "model": {"type": "WordLevel", "vocab": {}}},
+        {"normalizer": {"type": "Nmt"}, "model": {"type": "WordLevel", "vocab": {}}},
         {"pre_tokenizer": {"type": "UnicodeScripts"}, "model": {"type": "WordLevel", "vocab": {}}},
         {
             "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\d+"}, "behavior": "Removed", "invert": False},

@@ -2,6 +2,7 @@
 
 import { LimbeckError, lowered } from "./characters.js";
 import { expression } from "./expressions.js";
+import { precompiled } from "./precompiled.js";
 
 const HAN_OF_BERT =
   /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu;
@@ -27,6 +28,7 @@ const KINDS = {
     },
   Replace: replacing,
   BertNormalizer: likeBert,
+  Precompiled: precompiled,
   Sequence: ({ normalizers }) => {
     const steps = normalizers.map(normalizer);
     return (text) => steps.reduce((done, step) => step(done), text);

@@ -175,6 +175,19 @@ def test_a_function_teaches_and_gives_its_columns_in_the_order_of_the_classes() 
     assert found.predict(["a dull film", "a warm film"]).tolist() == ["sad", "glad"]
 
 
+def test_a_recipe_gets_the_rows_of_the_fit(tmp_path: Path) -> None:
+    recipe = tmp_path / "own.toml"
+    recipe.write_text(
+        '[corpus]\ntrain = "nowhere.csv"\n[teacher]\nkind = "linear"\n[student]\nkind = "ngrams"\n'
+        '[distillation]\nepochs = 1\n[export]\nprecisions = ["fp32"]\n',
+        encoding="utf-8",
+    )
+
+    found = LimbeckClassifier(recipe=recipe, settings={"corpus.dev_fraction": 0.2}).fit(TEXTS, LABELS)
+
+    assert found.report_["corpus"]["rows"] == {"train": 48, "dev": 12}
+
+
 def test_a_model_teaches_a_smaller_one_by_the_names_of_its_classes(fitted: LimbeckClassifier) -> None:
     found = LimbeckClassifier(**QUICKLY | {"teacher": fitted.model_}).fit(TEXTS, LABELS)
 

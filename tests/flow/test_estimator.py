@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
@@ -125,7 +125,8 @@ def test_a_grid_search_over_a_pipeline_trains_and_predicts() -> None:
     pipeline = Pipeline([("lower", FunctionTransformer(lowered)), ("model", LimbeckClassifier(**QUICKLY))])
     longer = {**QUICK, "distillation.epochs": 2}
 
-    search = GridSearchCV(pipeline, {"model__settings": [QUICK, longer]}, cv=2, error_score="raise")
+    once = ShuffleSplit(1, test_size=0.3, random_state=0)
+    search = GridSearchCV(pipeline, {"model__settings": [QUICK, longer]}, cv=once, error_score="raise")
     search.fit([text.upper() for text in TEXTS], np.array(LABELS))
 
     assert search.best_score_ > 0.7
@@ -173,6 +174,19 @@ def test_a_function_teaches_and_gives_its_columns_in_the_order_of_the_classes() 
     found = LimbeckClassifier(**QUICKLY | {"teacher": by_word}).fit(TEXTS, wrong)
 
     assert found.predict(["a dull film", "a warm film"]).tolist() == ["sad", "glad"]
+
+
+def test_a_recipe_gets_the_rows_of_the_fit(tmp_path: Path) -> None:
+    recipe = tmp_path / "own.toml"
+    recipe.write_text(
+        '[corpus]\ntrain = "nowhere.csv"\n[teacher]\nkind = "linear"\n[student]\nkind = "ngrams"\n'
+        '[distillation]\nepochs = 1\n[export]\nprecisions = ["fp32"]\n',
+        encoding="utf-8",
+    )
+
+    found = LimbeckClassifier(recipe=recipe, settings={"corpus.dev_fraction": 0.2}).fit(TEXTS, LABELS)
+
+    assert found.report_["corpus"]["rows"] == {"train": 48, "dev": 12}
 
 
 def test_a_model_teaches_a_smaller_one_by_the_names_of_its_classes(fitted: LimbeckClassifier) -> None:

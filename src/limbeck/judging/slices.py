@@ -10,7 +10,7 @@ import numpy as np
 from limbeck.judging.metrics import Bools
 from limbeck.judging.significance import exact_interval
 from limbeck.runtime.row import Row
-from limbeck.text.language import FUNCTION_WORDS, language_name
+from limbeck.text.language import FUNCTION_WORDS, SCRIPT_OF, language_name, of_script
 from limbeck.text.sentences import word_count
 
 MOST_ROWS = 50_000  # that are looked at: the first of the file
@@ -131,6 +131,7 @@ def language_of(text: str) -> str | None:
     if not any(map(str.isalpha, start)):
         return "no letters"
     found = language_name([start])
+    found = of_script(SCRIPT_OF[found]) if found in SCRIPT_OF else found  # one text says no more
     is_latin = found in FUNCTION_WORDS or found == "Latin-script"
     return None if is_latin and len(start.split()) < LEAST_WORDS else found
 

@@ -49,7 +49,7 @@ class GivenFrame:
             case "pandas":
                 return module.Series(found, index=self.data.index, name=NAME, dtype=None if len(found) else object)
             case "polars":
-                return module.Series(NAME, found)
+                return module.Series(NAME, found, dtype=None if len(found) else module.String)
             case "pyarrow":
                 return module.array(found, None if len(found) else module.string())
 

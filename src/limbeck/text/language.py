@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -32,7 +32,7 @@ def _sample(texts: Sequence[str]) -> Iterator[str]:
 FUNCTION_WORDS: dict[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in {
-        "English": "the and of to is was it that this for with you are not but have be on as they at from",
+        "English": "a an the and of to is was it that this for with you are not but have be on as they at from",
         "German": "der die das und ist nicht ich ein eine zu den mit auch es auf sich war für wir aber sehr dem sie",
         "French": "le la les et est pas une des un je du que qui pour dans il ce ne sur très avec mais au nous c'est",
         "Spanish": "el la los y es no una un que por las del muy con para lo se su pero como está más me al",
@@ -52,6 +52,29 @@ FUNCTION_WORDS: dict[str, frozenset[str]] = {
         "Vietnamese": "và là của có không cho được người một các trong tôi này rất với những đã để",
     }.items()
 }
+# The same for scripts that several languages have: the script is named where none of these is likely.
+WORDS_OF_SCRIPTS: dict[str, dict[str, frozenset[str]]] = {
+    script: {language: frozenset(words.split()) for language, words in languages.items()}
+    for script, languages in {
+        "CYRILLIC": {
+            "Russian": "и в не на что я с как это но по у за все он она мы к из был очень от так же то бы",
+            "Ukrainian": "і в не на що я з як це але по у та за він вона ми до із був дуже від так же то",
+            "Bulgarian": "и на да не се е за от с че ще в по това но много ми са си как или ни ги беше",
+            "Serbian": "и у је да се на не за су са од као али то што или му који би није само врло",
+        },
+        "ARABIC": {
+            "Arabic": "في من على أن هذا هذه لا ما كان إلى عن مع لم التي الذي و كل جدا لكن هو هي",
+            "Persian": "و در به از که این را است با برای آن یک هم خیلی ما من بود نیست شد ها",
+            "Urdu": "کے میں کی ہے اور سے کا نے کو پر یہ بہت ہیں نہیں تھا وہ بھی",
+        },
+        "DEVANAGARI": {
+            "Hindi": "है के में की और का को से नहीं यह हैं भी पर बहुत था थी मैं तो ही इस",
+            "Marathi": "आहे आणि मी हे नाही ते या हा ही तो होते पण खूप आहेत मला व तर",
+            "Nepali": "छ र मा को यो हो छैन पनि भने धेरै म त लाई थियो छन् गर्न",
+        },
+    }.items()
+}
+SCRIPT_OF = {language: script for script, languages in WORDS_OF_SCRIPTS.items() for language in languages}
 SCRIPTS = {"HANGUL": "Korean", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "CJK": "Chinese"}
 NAMED_LIKE_THEIR_LANGUAGE = {"GREEK", "HEBREW", "THAI", "ARMENIAN", "GEORGIAN", "TAMIL", "TELUGU", "KHMER", "LAO"}
 KANA_SHARE = 0.1  # of the letters of a Japanese text, and mostly more; a Chinese one has none
@@ -80,18 +103,25 @@ def language_name(texts: Sequence[str]) -> str:
         return _latin_language(words, is_accented=accented > ACCENTED_SHARE * total)
     if script in SCRIPTS or script in NAMED_LIKE_THEIR_LANGUAGE:
         return SCRIPTS.get(script, script.title())
+    return _likeliest(words, WORDS_OF_SCRIPTS.get(script, {})) or of_script(script)
+
+
+def of_script(script: str) -> str:
+    """What a text is called of which only the script is known: "Cyrillic-script"."""
     return f"{script.title()}-script"
 
 
 def _latin_language(words: Counter[str], *, is_accented: bool) -> str:
-    shares = {
-        language: sum(words[word] for word in known) / max(1, words.total())
-        for language, known in FUNCTION_WORDS.items()
-    }
-    likeliest = max(shares, key=lambda language: shares[language])  # the first of equals: English
-    if shares[likeliest] >= LEAST_FUNCTION_WORDS:
-        return likeliest
-    return "Latin-script" if is_accented else "English"
+    likeliest = _likeliest(words, FUNCTION_WORDS)
+    return likeliest or ("Latin-script" if is_accented else "English")
+
+
+def _likeliest(words: Counter[str], languages: Mapping[str, frozenset[str]]) -> str | None:
+    """The language with the largest share of the words, the first of equals; None where no share tells anything."""
+    shares = {language: sum(words[word] for word in known) for language, known in languages.items()}
+    likeliest = max(shares, key=lambda language: shares[language], default=None)
+    is_likely = likeliest is not None and shares[likeliest] >= LEAST_FUNCTION_WORDS * max(1, words.total())
+    return likeliest if is_likely else None
 
 
 @lru_cache(maxsize=4096)

@@ -57,7 +57,8 @@ def test_an_empty_frame_has_empty_answers(model: Classifier) -> None:
 
     assert (len(model.predict(frame)), model.predict_proba(frame).shape) == (0, (0, 3))
     assert model.predict(pa.table({"text": pa.array([], pa.string())})).type == pa.string()
-    assert len(model.predict(pl.DataFrame({"text": []}, schema={"text": pl.String}))) == 0
+    none: Any = model.predict(pl.DataFrame({"text": []}, schema={"text": pl.String}))
+    assert (len(none), none.dtype) == (0, pl.String)
 
 
 def test_logits_and_explanations_take_frames_too(model: Classifier) -> None:

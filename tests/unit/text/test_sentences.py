@@ -25,6 +25,26 @@ def test_english_sentences(text: str, sentences: list[str]) -> None:
     assert split_sentences(text, language="en") == sentences
 
 
+def test_sentences_of_other_languages() -> None:
+    expected = {
+        "Das ist, z. B. hier, gut. Nr. 5 bzw. 6 nicht! „Ja“, sagte er. Über alles.": [
+            *("Das ist, z. B. hier, gut.", "Nr. 5 bzw. 6 nicht!", "„Ja“, sagte er.", "Über alles."),
+        ],
+        "Mme. Dupont est venue. « Non ! » Elle part.": ["Mme. Dupont est venue.", "« Non ! »", "Elle part."],
+        "La Sra. Ruiz vino. ¿Qué pasó? ¡Nada!": ["La Sra. Ruiz vino.", "¿Qué pasó?", "¡Nada!"],
+        "Il Dott. Rossi è qui. È vero. Così…": ["Il Dott. Rossi è qui.", "È vero.", "Così…"],
+        "A Dra. Lima saiu. Água não há.": ["A Dra. Lima saiu.", "Água não há."],
+        "Это ул. Ленина. Он ушёл… и вернулся. Всё!": ["Это ул. Ленина.", "Он ушёл… и вернулся.", "Всё!"],
+        "أين الطعام؟ كان باردا. لا بأس!": ["أين الطعام؟", "كان باردا.", "لا بأس!"],
+        "सूप ठंडा था। कोई नहीं आया॥ ठीक है।": ["सूप ठंडा था।", "कोई नहीं आया॥", "ठीक है।"],
+        "スープが冷たい。「誰も来ない！」もう行かない。": ["スープが冷たい。", "「誰も来ない！」", "もう行かない。"],
+        "수프가 차가웠어요. 아무도 안 왔어요! 네.": ["수프가 차가웠어요.", "아무도 안 왔어요!", "네."],
+        "Łódź jest ładna. Świetnie! źle": ["Łódź jest ładna.", "Świetnie! źle"],
+    }
+
+    assert {text: split_sentences(text, language="en") for text in expected} == expected
+
+
 @pytest.mark.parametrize(
     "mark", ["<br />", "<br/>", "<br>", "<BR  />", "</br>", '<br clear="all">', "&lt;br&gt;", "\n"]
 )

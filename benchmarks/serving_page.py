@@ -19,7 +19,7 @@ NAMES = {
     "limbeck": "`limbeck serve`",
     RIVAL: "FastAPI and a pipeline of MiniLM",
 }
-SMALLEST = 0.01  # ratio that is told apart
+SMALLEST = 0.01  # ratio; below it there are no digits
 QUIET = 0.25  # of the cores busy before, at most: else the machine is shared, and times are given as ratios only
 Numbers = Mapping[str, Any]
 

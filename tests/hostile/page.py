@@ -54,7 +54,8 @@ PROMISES = {
         "requests to a server",
         "Made by schemathesis from /openapi.json, for every address and three models (single texts, pairs, several\n"
         "labels): what the schema allows is answered, all else is refused as the schema says, no status is 500 or\n"
-        "above, and the server ends without a traceback.",
+        "above, and the server ends without a traceback. Shapes of tensors are made to fit their texts first, as no\n"
+        "schema can ask for that.",
     ),
     "kills": (
         "kills of a run",

@@ -103,6 +103,13 @@ FILES = [
     ),
     DataFile("mrpc/dev.tsv", 408, "320459df9454dbdc8eea69ad1eb294967e7dfe03e7cf791f37d954a316f5253d", "its dev"),
     DataFile(
+        "rte/train.tsv",
+        2_490,
+        "41e3a9b063433392343fad9e962cf2f58b681c78d8f71592f4186f0837246c5c",
+        "RTE as GLUE has it: header `index sentence1 sentence2 label`, quotes are plain characters",
+    ),
+    DataFile("rte/dev.tsv", 277, "80230dfa1347282e7b532b06a1004a76a710087541189bf874223ddf0e3819fb", "its dev"),
+    DataFile(
         "afqmc/train.txt",
         34_334,
         "48642eebd4dcd2fa099ad20b47fdbda456bdc396f8359aa4384a452a36f31eb7",

@@ -16,6 +16,7 @@ from limbeck.annotation.rounds import AskedTexts, Choice, ask_in_rounds
 from limbeck.annotation.texts import read_texts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import RUNS
+from limbeck.errors import DataError
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
 from limbeck.labeling.store import LabelStore
@@ -83,6 +84,9 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     """
     reporter, stem = reporter or TerminalReporter(), data.name.partition(".")[0]
     recipe, folder = Path(f"{stem}.toml"), Path(f"{stem}-labels")
+    if reserved := {"text", "pair"} & set(wanted.classes):
+        what = f"a class cannot be called '{min(reserved)}' here: that is the name of the column of the texts"
+        raise DataError(what, advice="Give it another name.")
     refuse_other_recipe(recipe, wanted)
     section = section_in(recipe, wanted)
     rows = read_texts(data, text=wanted.text, pair=wanted.pair)

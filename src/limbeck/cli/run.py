@@ -86,7 +86,8 @@ def run(
     """Run all stages, from files to report. Run it again and it continues where it stopped.
 
     From texts without labels: --classes, --endpoint and --model (docs/endpoint.md)."""
-    if classes is not None or endpoint is not None or model is not None:
+    of_classes = (classes, endpoint, model, key_from, text, pair, max_texts)
+    if multi_label or ask != WhichTexts.ALL or any(one is not None for one in of_classes):
         given = (classes, endpoint, model)
         recipe, changes = _annotated(
             recipe, *given, key_from, multi_label, text, pair, ask, max_texts, changes=changes or []

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.annotation.rounds import Choice
-from limbeck.annotation.run import Wanted, annotate
+from limbeck.annotation.run import WantedLabels, annotate
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.pipeline import run
 from limbeck.progress import SilentReporter
@@ -73,7 +73,7 @@ def by_model(url: str, pool: list[str], test: list[tuple[str, str]], *, choice: 
     Path("films-labels").mkdir()
     write(Path("films-labels/check.csv"), ("text", "label"), list(test))
     write(Path("films.csv"), ("text",), [(text,) for text in (*pool, *(text for text, _ in test))])
-    wanted = Wanted(
+    wanted = WantedLabels(
         classes=CLASSES,
         url=url,
         model="scripted",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from limbeck.annotation.recipes import RecipeOfOtherLabels
-from limbeck.annotation.run import Wanted, annotate
+from limbeck.annotation.run import WantedLabels, annotate
 from limbeck.pipeline import run
 from limbeck.pipeline.label import RowsToLabel
 from limbeck.progress import SilentReporter
@@ -36,7 +36,7 @@ def mails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy_rows: Any) -> Pat
 
 def test_the_report_is_about_the_model_until_a_person_has_checked_some(mails: Path, chat: Any) -> None:
     chat.script(words=WORDS)
-    wanted = Wanted(classes=CLASSES, url=chat.url, model="tiny", overrides=("teacher.concurrency=4", *SMALL))
+    wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny", overrides=("teacher.concurrency=4", *SMALL))
 
     found = annotate(mails, wanted, reporter=SilentReporter())
     first = run(found.recipe, overrides=wanted.changes, reporter=SilentReporter()).report
@@ -70,12 +70,12 @@ def test_the_report_is_about_the_model_until_a_person_has_checked_some(mails: Pa
 
 def test_a_recipe_for_other_classes_is_not_used(mails: Path, chat: Any) -> None:
     chat.script(words=WORDS)
-    wanted = Wanted(classes=CLASSES, url=chat.url, model="tiny", most_texts=60, choice="spread")
+    wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny", most_texts=60, choice="spread")
     recipe = annotate(mails, wanted, reporter=SilentReporter()).recipe
     assert chat.seen()["requests"] == 60 + 40  # 40 for a person to check
 
     with pytest.raises(RecipeOfOtherLabels, match=r"corpus\.label"):
-        annotate(mails, Wanted(classes=("a", "b"), url=chat.url, model="tiny"), reporter=SilentReporter())
+        annotate(mails, WantedLabels(classes=("a", "b"), url=chat.url, model="tiny"), reporter=SilentReporter())
     assert recipe.exists()
 
 

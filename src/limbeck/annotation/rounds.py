@@ -25,7 +25,7 @@ TEXTS_PER_CLUSTER, MOST_CLUSTERS, DIMENSIONS = 20, 200, 64
 
 
 @dataclass
-class Asked:
+class AskedTexts:
     """What is known after the rounds."""
 
     logits: Logits  # (texts, classes); NaN where there is no answer
@@ -35,7 +35,7 @@ class Asked:
 
 def ask_in_rounds(
     rows: Rows, *, choice: Choice, most: int | None, ask: Ask, judge: Rows, truth: Logits, reporter: Reporter
-) -> Asked:
+) -> AskedTexts:
     """Ask about texts until the first student stops getting better on the texts `judge`, whose answers are `truth`.
 
     The first student is TF-IDF with a linear classifier, which takes seconds. `ask` gets places of rows.
@@ -60,7 +60,7 @@ def ask_in_rounds(
         if choice != "all" and _is_flat(curve, rows=len(judge)):
             why = f"the first student did not get better in {PATIENCE} rounds"
             break
-    return Asked(logits, curve, why)
+    return AskedTexts(logits, curve, why)
 
 
 def _percent(point: dict[str, Any]) -> str:

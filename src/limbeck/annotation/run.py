@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from limbeck.annotation.checking import Checked, draw, read_sheet, sheet_keys, write_sheet
 from limbeck.annotation.recipes import refuse_other_recipe, section_in, written_recipe
-from limbeck.annotation.rounds import Asked, Choice, ask_in_rounds
+from limbeck.annotation.rounds import AskedTexts, Choice, ask_in_rounds
 from limbeck.annotation.texts import read_texts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import RUNS
+from limbeck.errors import DataError
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
 from limbeck.labeling.store import LabelStore
@@ -35,7 +36,7 @@ MOST_CHECKED, CHECKED_SHARE = 200, 0.2  # texts for a person, and their share of
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedLabels:
     """What the user asks for."""
 
     classes: tuple[str, ...]
@@ -59,7 +60,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Task:
+class NewTask:
     """What a teacher has to know of a corpus that does not exist yet."""
 
     labels: list[str]
@@ -77,12 +78,15 @@ class Annotation:
     summary: str
 
 
-def annotate(data: Path, wanted: Wanted, *, runs: Path = RUNS, reporter: Reporter | None = None) -> Annotation:
+def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: Reporter | None = None) -> Annotation:
     """Label the texts of a file, draw some for a person, and write the recipe of a run on them, beside each other in
     the current folder. What was asked before is not asked again; labels that a person has filled in are the test.
     """
     reporter, stem = reporter or TerminalReporter(), data.name.partition(".")[0]
     recipe, folder = Path(f"{stem}.toml"), Path(f"{stem}-labels")
+    if reserved := {"text", "pair"} & set(wanted.classes):
+        what = f"a class cannot be called '{min(reserved)}' here: that is the name of the column of the texts"
+        raise DataError(what, advice="Give it another name.")
     refuse_other_recipe(recipe, wanted)
     section = section_in(recipe, wanted)
     rows = read_texts(data, text=wanted.text, pair=wanted.pair)
@@ -115,10 +119,12 @@ def annotate(data: Path, wanted: Wanted, *, runs: Path = RUNS, reporter: Reporte
 class _Model:
     """The language model, asked through the label store of the runs."""
 
-    def __init__(self, section: EndpointTeacher, wanted: Wanted, rows: Rows, root: Path, reporter: Reporter) -> None:
+    def __init__(
+        self, section: EndpointTeacher, wanted: WantedLabels, rows: Rows, root: Path, reporter: Reporter
+    ) -> None:
         self.section, self._root, self._reporter = section, root, reporter
         empty = rows.select([])
-        self.task = Task(list(wanted.classes), wanted.multi_label, rows.is_pair, {"train": empty, "dev": empty})
+        self.task = NewTask(list(wanted.classes), wanted.multi_label, rows.is_pair, {"train": empty, "dev": empty})
         self.fingerprint = fingerprint_for(section, self.task)
         self._answers = EndpointAnswers(section, Questions(described_for(section, self.task)))
 
@@ -166,7 +172,9 @@ def _write_rows(path: Path, rows: Rows, shares: npt.NDArray[np.float64], classes
     scratch.replace(path)
 
 
-def _facts(wanted: Wanted, model: _Model, asked: Asked, checked: Checked | None, *, texts: int) -> dict[str, Any]:
+def _facts(
+    wanted: WantedLabels, model: _Model, asked: AskedTexts, checked: Checked | None, *, texts: int
+) -> dict[str, Any]:
     """For the report: whose labels these are, and what they took."""
     right: float | None = None
     if checked is not None:

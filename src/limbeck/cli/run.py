@@ -12,7 +12,7 @@ from limbeck.progress import plain_console
 from limbeck.recipe.stages import Stage
 
 
-class Choice(StrEnum):
+class WhichTexts(StrEnum):
     """Which texts a language model is asked about."""
 
     ALL = "all"
@@ -72,12 +72,12 @@ def run(
     text: Annotated[str | None, typer.Option(help="With --classes: column of the text.")] = None,
     pair: Annotated[str | None, typer.Option(help="With --classes: column of a second text.")] = None,
     ask: Annotated[
-        Choice,
+        WhichTexts,
         typer.Option(
             help="With --classes: which texts the model is asked about. All; or, in rounds that end when a first "
             "student stops getting better, random ones, some of each cluster, or those it is unsure about."
         ),
-    ] = Choice.ALL,
+    ] = WhichTexts.ALL,
     max_texts: Annotated[
         int | None, typer.Option(min=1, help="With --classes: ask about at most so many texts.")
     ] = None,
@@ -86,7 +86,8 @@ def run(
     """Run all stages, from files to report. Run it again and it continues where it stopped.
 
     From texts without labels: --classes, --endpoint and --model (docs/endpoint.md)."""
-    if classes is not None or endpoint is not None or model is not None:
+    of_classes = (classes, endpoint, model, key_from, text, pair, max_texts)
+    if multi_label or ask != WhichTexts.ALL or any(one is not None for one in of_classes):
         given = (classes, endpoint, model)
         recipe, changes = _annotated(
             recipe, *given, key_from, multi_label, text, pair, ask, max_texts, changes=changes or []
@@ -126,7 +127,7 @@ def _annotated(
     multi_label: bool,
     text: str | None,
     pair: str | None,
-    ask: Choice,
+    ask: WhichTexts,
     max_texts: int | None,
     *,
     changes: list[str],
@@ -138,8 +139,8 @@ def _annotated(
         advice = f"limbeck run {data} --classes refund,shipping,other --endpoint http://localhost:8000/v1 --model NAME"
         raise DataError(what, advice=advice)
     with starting():
-        from limbeck.annotation.run import Wanted, annotate
-    wanted = Wanted(
+        from limbeck.annotation.run import WantedLabels, annotate
+    wanted = WantedLabels(
         classes=names,
         url=endpoint,
         model=model,

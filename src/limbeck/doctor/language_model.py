@@ -20,7 +20,7 @@ EXPECTED = 5  # answers for a class, by the share that the labelled rows give it
 
 
 @dataclass(frozen=True)
-class ModelAnswers:
+class LanguageModelAnswers:
     """What a language model answered in a run: for each class, and for each position in the list of choices."""
 
     name: str
@@ -33,13 +33,13 @@ def answers_of_model(known: Known) -> list[Finding]:
     """Classes that it never uses, and positions that it prefers; nothing for other teachers."""
     if not any(isinstance(one, EndpointTeacher) for one in each_teacher(known.recipe.teacher)):
         return []
-    found: ModelAnswers = known.part("model_answers")
+    found: LanguageModelAnswers = known.part("model_answers")
     if found.classes.sum() < MIN_ROWS:
         return []
     return [*_never_used(found, known.corpus.labels), *_by_position(found)]
 
 
-def _never_used(found: ModelAnswers, names: list[str]) -> list[Finding]:
+def _never_used(found: LanguageModelAnswers, names: list[str]) -> list[Finding]:
     rows, labelled = int(found.classes.sum()), max(int(found.labelled.sum()), 1)
     unused = [
         name
@@ -53,7 +53,7 @@ def _never_used(found: ModelAnswers, names: list[str]) -> list[Finding]:
     return [Finding(CHECK, "warning", f"{found.name} never uses {len(unused):,} of the classes", evidence, advice)]
 
 
-def _by_position(found: ModelAnswers) -> list[Finding]:
+def _by_position(found: LanguageModelAnswers) -> list[Finding]:
     if found.positions is None or found.positions.sum() < MIN_ROWS:
         return []
     counts, mean = found.positions, float(found.positions.mean())

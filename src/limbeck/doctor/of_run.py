@@ -26,7 +26,7 @@ from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Asked, AskedTwice, Collected, Known, NotThere, Stale
-from limbeck.doctor.language_model import ModelAnswers
+from limbeck.doctor.language_model import LanguageModelAnswers
 from limbeck.doctor.tokens import StudentReading, TeacherReading, sample
 from limbeck.errors import ArtifactError, ArtifactMissing, in_shell, some
 from limbeck.kinds import STUDENT_KINDS
@@ -255,7 +255,7 @@ class _Run:
         from_kept = labelled.verified(asking, sample=ROWS_ASKED).largest_difference
         return [AskedTwice(name, len(rows), between, from_kept, tolerance=TOLERANCES[labelled.precision])]
 
-    def model_answers(self) -> ModelAnswers:
+    def model_answers(self) -> LanguageModelAnswers:
         """Of a language model: the order of its choices follows from the text, so nothing has to be asked again."""
         teacher, labelled = self.teacher(), self.labelled()
         if teacher.facts.kind != "endpoint" or labelled.corpus.is_multi_label:
@@ -272,7 +272,7 @@ class _Run:
         train = labelled.corpus.splits["train"].labels
         is_shuffled = questions.described["order"] == "shuffled"
         of_labels = np.bincount(train[train >= 0], minlength=classes)
-        return ModelAnswers(teacher.facts.name, counts, places if is_shuffled else None, of_labels)
+        return LanguageModelAnswers(teacher.facts.name, counts, places if is_shuffled else None, of_labels)
 
     def chosen(self) -> ChosenRows:
         if self.recipe.transfer is None and self.recipe.augmentation is None:

@@ -65,7 +65,7 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedAnswers:
     """What was in files of answers."""
 
     answers: int = 0
@@ -162,9 +162,9 @@ class AskedOf:
                 count += 1
         return count, batch.files
 
-    def read(self, paths: Sequence[Path]) -> Imported:
+    def read(self, paths: Sequence[Path]) -> ImportedAnswers:
         """Store the answers of these files; what they cost is counted."""
-        found = Imported()
+        found = ImportedAnswers()
         unlimited = self.section.model_copy(update={"max_requests": None, "max_tokens": None, "max_cost": None})
         ledger = Ledger(unlimited, self.store.folder)
         try:
@@ -176,7 +176,7 @@ class AskedOf:
             ledger.close()
         return found
 
-    def _kept(self, line: BatchLine, found: Imported, journal: Journal, ledger: Ledger) -> Imported:
+    def _kept(self, line: BatchLine, found: ImportedAnswers, journal: Journal, ledger: Ledger) -> ImportedAnswers:
         key = None if line.key is None else np.frombuffer(line.key, dtype="<u8").astype(np.uint64)
         row = -1 if key is None or key.shape != (2,) else int(self.index.find(key[np.newaxis])[0])
         if row < 0 or key is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from limbeck.doctor.language_model import ModelAnswers, answers_of_model
+from limbeck.doctor.language_model import LanguageModelAnswers, answers_of_model
 
 Make = Callable[..., Any]
 TEACHER = {"teacher": {"kind": "endpoint", "url": "http://localhost", "model": "m"}}
@@ -19,7 +19,7 @@ class OfNames:
 
 def found(make_known: Make, classes: list[int], positions: list[int] | None, labelled: list[int]) -> list[str]:
     places = None if positions is None else np.array(positions)
-    answers = ModelAnswers("m", np.array(classes), places, np.array(labelled))
+    answers = LanguageModelAnswers("m", np.array(classes), places, np.array(labelled))
     known = make_known(TEACHER, corpus=OfNames(), model_answers=answers)
     return [finding.what for finding in answers_of_model(known)]
 

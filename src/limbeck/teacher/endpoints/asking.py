@@ -13,7 +13,7 @@ import numpy as np
 from limbeck.progress import Bar
 from limbeck.recipe.endpoint import EndpointTeacher
 from limbeck.teacher.answer_values import logits_of
-from limbeck.teacher.endpoints.client import ChatClient, EndpointUnusable, Pace, RefusedRequest, Stopped
+from limbeck.teacher.endpoints.client import ChatClient, EndpointUnusable, Pace, RefusedRequest, key_of
 from limbeck.teacher.endpoints.ledger import Ledger, LimitReached, Spent
 from limbeck.teacher.endpoints.questions import Question, Questions
 from limbeck.teacher.endpoints.readings import (
@@ -118,6 +118,7 @@ class EndpointAnswers:
 
         What is spent is written into the folder. Raises EndpointUnusable, after the answers that were under way.
         """
+        key_of(self.section)  # a missing one is an error before anything is opened
         stop, ledger = threading.Event(), Ledger(self.section, folder)
         client = ChatClient(self.section, ledger, Pace(self.section, stop))
         pool = ThreadPoolExecutor(self.section.concurrency, thread_name_prefix="endpoint")
@@ -182,7 +183,7 @@ class EndpointAnswers:
         self._outcomes.not_asked += end.not_asked
 
     def _answer(self, item: Item, client: ChatClient, ledger: Ledger) -> Logits | None:
-        """One text. Raises LimitReached, EndpointUnusable or Stopped."""
+        """One text. Raises LimitReached, EndpointUnusable, or Stopped if nobody waits any more."""
         _, text, pair = item
         reading: ReadAnswer | None = None
         for attempt in range(self.section.answer_retries + 1):
@@ -319,6 +320,3 @@ def logits_from(reading: ReadAnswer, section: EndpointTeacher, *, multi_label: b
     row = np.asarray(reading.probabilities, dtype=np.float64)[np.newaxis]
     found: Logits = logits_of(row.astype(np.float32), least=section.least_probability, multi_label=multi_label)[0]
     return found
-
-
-__all__ = ["EndpointAnswers", "Item", "Stopped", "logits_from", "reading_of"]

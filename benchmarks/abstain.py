@@ -204,7 +204,7 @@ def _worth(answers: Answers, wish: str, seed: int) -> dict[str, float]:
     answered = inside >= threshold
     return {
         "coverage": float(answered.mean()),
-        "error": float(1 - answers.right[seed][answered].mean()),
+        "error": float(1 - answers.right[seed][answered].mean()) if answered.any() else 0.0,
         "withheld": float((outside < threshold).mean()),
     }
 

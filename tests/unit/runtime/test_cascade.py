@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import limbeck
-from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.model_folder import Abstention, ModelFolder
 from limbeck.artifacts.model_profile import CascadeOnDev, CascadePoint
 from limbeck.runtime.cascade import BUSY, RESTING, SILENT, Cascade, CascadeClassifier
 from limbeck.runtime.circuit_breaker import CircuitBreaker
@@ -314,3 +315,17 @@ def test_a_fallback_that_is_never_asked_is_said(make_model: MakeModel) -> None:
     assert limbeck.load(known, fallback=unknown, share=0.2).note is None
     assert limbeck.load(unknown, fallback=known, threshold=0).note == NEVER
     assert limbeck.load(unknown, fallback=known, threshold=0.5).note is None
+
+
+def test_a_student_abstains_only_where_the_fallback_did_not_answer(student: Classifier) -> None:
+    student.facts = replace(student.facts, abstain=Abstention("probability", 0.6, "nobody knows"))
+    answering, silent = Recorded([0.25, 0.75]), Recorded([0.25, 0.75], fails=True)
+
+    both, alone = (cascaded(student, fallback, threshold=0.6) for fallback in (answering, silent))
+
+    assert student.predict(TEXTS) == ["positive", "nobody knows", "negative", "positive", "nobody knows"]
+    assert both.predict(TEXTS) == ["positive", "positive", "negative", "positive", "positive"]
+    assert alone.predict(TEXTS) == student.predict(TEXTS)
+    found = both.scored(TEXTS)
+    assert found is not None
+    assert not found.withheld.any()

@@ -5,6 +5,7 @@ import os
 import threading
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from limbeck.artifacts.model_folder import ModelFacts
+from limbeck.artifacts.model_folder import Abstention, ModelFacts
 from limbeck.errors import BytesUndecodable, ColumnMissing, NothingToPredict, RowMalformed
 from limbeck.runtime.classifier import load
 from limbeck.runtime.entries import Trained
@@ -38,6 +39,12 @@ class ByLength:
         self.chunks.append(len(rows))
         odd = np.array([characters(row) % 2 for row in rows], dtype=np.float32)
         return np.stack([1 - odd, odd], axis=1)
+
+    def logits(self, rows: list[Row]) -> npt.NDArray[np.float32]:
+        """Only of the word "unsure" it is not sure."""
+        odd = np.array([characters(row) % 2 for row in rows], dtype=np.float32)
+        heights = np.array([[0.1 if row == "unsure" else 9.0] for row in rows], dtype=np.float32)
+        return np.stack([1 - odd, odd], axis=1) * heights
 
 
 def streamed(source: str | bytes | Path, classifier: ByLength | None = None, **options: Any) -> str:
@@ -467,3 +474,23 @@ def test_the_rows_of_every_chunk_are_reported() -> None:
     predict_stream(ByLength(), source, io.StringIO(), chunk_rows=2, watch=reported.append)
 
     assert reported == [2, 1]
+
+
+def test_a_model_that_abstains_leaves_the_label_empty_and_writes_its_score() -> None:
+    model = ByLength()
+    model.facts = replace(model.facts, abstain=Abstention("margin", 0.5))
+
+    table = streamed("text\na\nunsure\n", model, format="csv").splitlines()
+    lines = streamed("a\nunsure\n", model, format="lines").splitlines()
+    objects = [json.loads(line) for line in streamed('{"text": "unsure"}\n', model).splitlines()]
+    sink = io.BytesIO()
+    predict_stream(model, io.BytesIO(b"text\na\nunsure\n"), sink, format="csv", output="parquet")
+
+    assert table[0] == "text,label,probability_even,probability_odd,score"
+    assert [row.split(",")[1] for row in table[1:]] == ["odd", ""]
+    assert [float(row.split(",")[-1]) > 0.5 for row in table[1:]] == [True, False]
+    assert [line.split("\t")[0] for line in lines] == ["odd", ""]
+    assert (objects[0]["label"], list(objects[0])) == (None, ["text", "label", "probabilities", "score"])
+    kept = pq.read_table(io.BytesIO(sink.getvalue())).to_pydict()
+    assert kept["label"] == ["odd", None]
+    assert kept["score"][1] < 0.5

@@ -13,44 +13,62 @@ namespace limbeck {
 namespace {
 
 enum Score : long { PROBABILITY, MARGIN, ENERGY };
+constexpr double SLACK = 1e-9;  // of rounding
 
-// The terms of a softmax, relative to the largest logit; the sum ends early where it is known to be too large.
-struct Terms {
-    long best;
-    double total, second;
+// The largest logit, and the terms of a softmax relative to it.
+struct Row {
+    const float* logits;
+    long classes, best;
+    double second, temperature;  // the second largest term
+
+    Row(const float* logits, long classes, double temperature)
+        : logits(logits), classes(classes), best(0), second(0), temperature(temperature) {
+        float next = -HUGE_VALF;
+        for (long place = 1; place < classes; ++place) {
+            if (logits[place] > logits[best])
+                next = logits[best], best = place;
+            else if (logits[place] > next)
+                next = logits[place];
+        }
+        if (classes > 1) second = term(next);
+    }
+
+    double term(float logit) const { return std::exp((static_cast<double>(logit) - logits[best]) / temperature); }
+
+    double total() const {
+        double sum = 1;
+        for (long place = 0; place < classes; ++place)
+            if (place != best) sum += term(logits[place]);
+        return sum;
+    }
+
+    // The score if the terms sum up to this.
+    double score(long kind, double sum) const {
+        if (kind == PROBABILITY) return 1 / sum;
+        if (kind == MARGIN) return (1 - second) / sum;
+        return logits[best] / temperature + std::log(sum);
+    }
 };
 
-Terms terms_of(const float* row, long classes, double temperature, double most) {
-    const long best = std::max_element(row, row + classes) - row;
-    Terms found{best, 1.0, 0.0};
-    for (long place = 0; place < classes && found.total <= most; ++place) {
-        if (place == best) continue;
-        const double term = std::exp((static_cast<double>(row[place]) - row[best]) / temperature);
-        found.total += term, found.second = std::max(found.second, term);
-    }
-    return found;
-}
-
-bool is_sure(const float* row, const Terms& found, long score, double temperature, double threshold) {
-    if (score == PROBABILITY) return 1 / found.total >= threshold;
-    if (score == MARGIN) return (1 - found.second) / found.total >= threshold;
-    return row[found.best] / temperature + std::log(found.total) >= threshold;
+// Most rows are decided by the two largest logits: the sum of all terms lies between the second one, once and as often
+// as there are other classes. Only where that leaves it open is the sum computed.
+bool is_sure(const Row& row, long kind, double threshold) {
+    const double least = row.score(kind, 1 + row.second), most = row.score(kind, 1 + row.second * (row.classes - 1));
+    const double low = std::min(least, most) - SLACK, high = std::max(least, most) + SLACK;
+    if (low >= threshold) return true;
+    if (high < threshold) return false;
+    return row.score(kind, row.total()) >= threshold;
 }
 
 PyObject* places_of(const Array& logits, long score, double temperature, double threshold) {
     const long rows = logits.length(0), classes = logits.length(1);
     if (classes < 1) throw std::invalid_argument("there are no classes");
     const float* values = logits.floats();
-    // A little more than what is too much: the comparison itself decides.
-    const bool ends_early = score != ENERGY && threshold > 0;
-    const double most = ends_early ? 1.001 / threshold : HUGE_VAL;
     PyObject* list = PyList_New(rows);
     if (list == nullptr) throw PythonError();
     for (long row = 0; row < rows; ++row) {
-        const float* of_row = values + row * classes;
-        const Terms found = terms_of(of_row, classes, temperature, most);
-        const bool sure = is_sure(of_row, found, score, temperature, threshold);
-        PyObject* place = PyLong_FromLong(sure ? found.best : -1);
+        const Row found(values + row * classes, classes, temperature);
+        PyObject* place = PyLong_FromLong(is_sure(found, score, threshold) ? found.best : -1);
         if (place == nullptr) {
             Py_DECREF(list);
             throw PythonError();

@@ -156,7 +156,7 @@ def _validated(kind: type[Located], raw: dict[str, Any], *, recipe: str) -> Loca
 
 
 def recipe_source(name_or_path: str | Path) -> Path:
-    """The file of a recipe: a path, or one of the built-in recipes."""
+    """The file of a recipe: a path, or one of the built-in recipes; with a method, that of the data set."""
     path = at_home(Path(name_or_path))
     if is_dir(path) and (path / "recipe.toml").is_file():
         return path / "recipe.toml"  # a run folder: its resolved recipe
@@ -165,6 +165,8 @@ def recipe_source(name_or_path: str | Path) -> Path:
     known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
     if str(name_or_path) in known:
         return known[str(name_or_path)]
+    if both := data_and_method(str(name_or_path)):
+        return both[0].path
     nearby = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
     raise RecipeNotFound(name=str(name_or_path), builtin=list(known), nearby=nearby)
 

@@ -81,6 +81,7 @@ def test_a_method_says_what_it_is_and_runs_on_a_data_set(path: Path) -> None:
     assert len(method.summary) > 10
     assert method.command == f'extends = "{path.stem}"'
     assert loaded.name == f"sst2-{path.stem}"
+    assert recipe_source(f"sst2-{path.stem}").stem == "sst2"  # which `limbeck run` asks for
     written = tomllib.loads(to_toml(loaded.recipe))
     assert parse_recipe(written, recipe="again") == loaded.recipe
     assert "corpus" not in tomllib.loads(path.read_text(encoding="utf-8"))

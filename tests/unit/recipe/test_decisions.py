@@ -43,6 +43,7 @@ HOW_IT_IS_ASKED = (
 # Every field that decides something else than its table does.
 EXCEPTIONS = {
     "corpus.corrections": "report",
+    "corpus.labelled_by": "report",
     "transfer.rows": "transfer chosen",
     "transfer.choice": "transfer chosen",
     "transfer.least_confidence": "transfer chosen",
@@ -84,7 +85,7 @@ EXCEPTIONS = {
 }
 # Paths and names that are in keys as fingerprints. Each needs code that computes one: see pipeline.
 FINGERPRINTED = {
-    *("corpus.train", "corpus.dev", "corpus.test", "corpus.hub", "corpus.corrections"),
+    *("corpus.train", "corpus.dev", "corpus.test", "corpus.hub", "corpus.corrections", "corpus.labelled_by"),
     *("transfer.files", "transfer.hub"),
     *("augmentation.methods.path", "augmentation.methods.checkpoint", "augmentation.methods.word_vectors"),
     *("teacher.checkpoint", "teacher.path", "student.word_vectors", "student.start"),

@@ -277,8 +277,7 @@ def run_line(path: Path) -> dict[str, Any]:
         of_role = [one for one in models if one["role"] == role and one.get("accuracy") is not None]
         if of_role:
             line[role] = round(mean(one["accuracy"] for one in of_role), 4)
-            seeds = [one.get("seeds", one.get("accuracies")) for one in of_role]
-            line |= {f"{role}_seeds": seeds[0]} if seeds[0] else {}
+            line |= {f"{role}_seeds": of_role[0]["accuracy_per_seed"]} if role != "teacher" else {}
     student: dict[str, Any] = next((one for one in models if one["role"] == "student"), {})
     return line | {"gain": student.get("gain_over_baseline")}
 

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.floating]
 
 
 @dataclass(frozen=True)
-class Predictions:
+class ModelPredictions:
     """The answers of one model, by its shipped copy."""
 
     places: npt.NDArray[np.int64]  # (answered) among the judged rows: a teacher that is a file may lack some
@@ -31,7 +31,7 @@ class Predictions:
 
 def save_predictions(
     folder: Path,
-    models: Mapping[str, Predictions],
+    models: Mapping[str, ModelPredictions],
     *,
     rows: Rows,
     labels: Sequence[Sequence[str]],
@@ -55,7 +55,7 @@ def save_predictions(
     pq.write_table(table, folder / PREDICTIONS, compression="zstd")
 
 
-def _columns(name: str, found: Predictions, *, rows: int, multi_label: bool) -> dict[str, pa.Array]:
+def _columns(name: str, found: ModelPredictions, *, rows: int, multi_label: bool) -> dict[str, pa.Array]:
     at = np.full(rows, -1)
     at[found.places] = np.arange(len(found.places))
     order = pa.array(at, pa.int64(), mask=at < 0)  # a null takes a null

@@ -14,7 +14,7 @@ from limbeck.artifacts.corpus import Corpus, rarest_and_most_frequent
 from limbeck.artifacts.foreign import Foreign
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import README, ModelFolder
-from limbeck.artifacts.predictions import Predictions, save_predictions
+from limbeck.artifacts.predictions import ModelPredictions, save_predictions
 from limbeck.artifacts.report import Report, save_report, save_right_rows
 from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows
 from limbeck.artifacts.run_folder import RunFolder
@@ -159,10 +159,10 @@ def _numbers_of(label: Any) -> list[int]:
     return np.flatnonzero(label).tolist() if np.ndim(label) else [int(label)]
 
 
-def _predictions(names: Sequence[str], judged: Judgement, corpus: Corpus) -> dict[str, Predictions]:
+def _predictions(names: Sequence[str], judged: Judgement, corpus: Corpus) -> dict[str, ModelPredictions]:
     """What each model answered, by its name; a model without a shipped copy, or without answers, is left out."""
     return {
-        name: Predictions(
+        name: ModelPredictions(
             places=places,
             labels=[[corpus.labels[number] for number in _numbers_of(label)] for label in found.predicted[0]],
             probability=found.confidence[0],

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from limbeck.artifacts.predictions import METADATA, Predictions, save_predictions
+from limbeck.artifacts.predictions import METADATA, ModelPredictions, save_predictions
 from limbeck.artifacts.rows import Rows
 
 ROWS = Rows.of(ids=["test-0", "test-1", "test-2"], texts=["soup", "lamp", "river"], labels=[0, 1, 0])
@@ -15,7 +15,7 @@ LOGITS = np.array([[2.0, -2.0], [-1.0, 1.0]], dtype=np.float32)
 
 
 def test_every_answer_is_on_the_line_of_its_row_and_missing_ones_are_null(tmp_path: Path) -> None:
-    partial = Predictions(np.array([2, 0]), [["hot"], ["cold"]], np.array([0.75, 0.5]), LOGITS, temperature=1.5)
+    partial = ModelPredictions(np.array([2, 0]), [["hot"], ["cold"]], np.array([0.75, 0.5]), LOGITS, temperature=1.5)
 
     save_predictions(
         tmp_path,
@@ -60,7 +60,7 @@ def test_every_answer_is_on_the_line_of_its_row_and_missing_ones_are_null(tmp_pa
 
 def test_several_labels_are_lists_and_pairs_have_both_texts(tmp_path: Path) -> None:
     rows = Rows.of(ids=["dev-0"], texts=["soup"], pairs=["spoon"], labels=np.array([[1, 1]]))
-    found = Predictions(np.array([0]), [[]], np.array([0.9]), LOGITS[:1], temperature=1.0)
+    found = ModelPredictions(np.array([0]), [[]], np.array([0.9]), LOGITS[:1], temperature=1.0)
 
     save_predictions(
         tmp_path, {"bag": found}, rows=rows, labels=[["hot", "cold"]], classes=["hot", "cold"], multi_label=True

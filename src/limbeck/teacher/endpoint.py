@@ -36,7 +36,7 @@ class ExampleUnusable(TeacherError):
     """The examples of the recipe do not fit the corpus."""
 
 
-class Classes(Protocol):
+class LabelSpace(Protocol):
     """What a question depends on: a corpus, or what is known of one that does not exist yet."""
 
     @property
@@ -87,7 +87,7 @@ def questions_of(teacher: TeacherFolder) -> Questions:
     return Questions(json.loads((teacher.folder / ENDPOINT).read_text(encoding="utf-8")))
 
 
-def facts_of(section: EndpointTeacher, corpus: Classes) -> TeacherFacts:
+def facts_of(section: EndpointTeacher, corpus: LabelSpace) -> TeacherFacts:
     """Its facts before it is evaluated."""
     return TeacherFacts(
         name=section.shown_name,
@@ -98,13 +98,13 @@ def facts_of(section: EndpointTeacher, corpus: Classes) -> TeacherFacts:
     )
 
 
-def fingerprint_for(section: EndpointTeacher, corpus: Classes) -> str:
+def fingerprint_for(section: EndpointTeacher, corpus: LabelSpace) -> str:
     """The name of its folder in the label store: of model, question and settings, not of the address."""
     digest = blake2b(_as_bytes(described_for(section, corpus)), digest_size=DIGEST_BYTES).hexdigest()
     return fingerprint_of_teacher({ENDPOINT: digest}, facts_of(section, corpus))
 
 
-def described_for(section: EndpointTeacher, corpus: Classes) -> dict[str, Any]:
+def described_for(section: EndpointTeacher, corpus: LabelSpace) -> dict[str, Any]:
     """Everything that its answers depend on, for these classes. Raises ExampleUnusable."""
     keys = (
         "model",
@@ -133,7 +133,7 @@ def _as_bytes(described: Mapping[str, Any]) -> bytes:
     return json.dumps(described, indent=1, ensure_ascii=False).encode()
 
 
-def _refuse_classes(section: EndpointTeacher, corpus: Classes) -> None:
+def _refuse_classes(section: EndpointTeacher, corpus: LabelSpace) -> None:
     """One token has at most as many classes as there are letters; JSON and votes take numbers."""
     most = LONGEST_NUMBERED if section.answers in ("votes", "confidence") else len(LETTERS)
     if len(corpus.labels) > most:
@@ -141,14 +141,14 @@ def _refuse_classes(section: EndpointTeacher, corpus: Classes) -> None:
         raise TeacherError(what, advice='Set answers = "votes" in [teacher]: then classes have numbers.')
 
 
-def _known_descriptions(descriptions: Mapping[str, str], corpus: Classes) -> dict[str, str]:
+def _known_descriptions(descriptions: Mapping[str, str], corpus: LabelSpace) -> dict[str, str]:
     if unknown := [name for name in descriptions if name not in corpus.labels]:
         advice = f"The classes are: {', '.join(corpus.labels[:20])}."
         raise ExampleUnusable(f"teacher.descriptions has '{unknown[0]}', which is not a class", advice=advice)
     return dict(descriptions)
 
 
-def _examples(section: EndpointTeacher, corpus: Classes) -> list[dict[str, Any]]:
+def _examples(section: EndpointTeacher, corpus: LabelSpace) -> list[dict[str, Any]]:
     given = [example.model_dump(mode="json") for example in section.examples]
     for number, example in enumerate(given):
         unknown = [name for name in example["labels"] if name not in corpus.labels]
@@ -161,7 +161,7 @@ def _examples(section: EndpointTeacher, corpus: Classes) -> list[dict[str, Any]]
     return [*given, *_drawn(labelled(corpus.splits["train"]), section.examples_from_train, corpus)]
 
 
-def _drawn(train: Rows, count: int, corpus: Classes) -> list[dict[str, Any]]:
+def _drawn(train: Rows, count: int, corpus: LabelSpace) -> list[dict[str, Any]]:
     """So many rows of train, in turn of each class, always the same ones."""
     order = sorted(range(len(train)), key=lambda at: draw_order(0, train.ids[at]))
     by_class: dict[Any, list[int]] = {}
@@ -172,12 +172,12 @@ def _drawn(train: Rows, count: int, corpus: Classes) -> list[dict[str, Any]]:
     return [_example(train, at, corpus) for at in turns[:count]]
 
 
-def _example(train: Rows, at: int, corpus: Classes) -> dict[str, Any]:
+def _example(train: Rows, at: int, corpus: LabelSpace) -> dict[str, Any]:
     texts, pairs = train.texts_at(np.array([at]))
     label = train.labels[at]
     labels = [name for name, yes in zip(corpus.labels, label, strict=True) if yes] if corpus.is_multi_label else None
     return {"text": texts[0], "pair": pairs[0] if pairs else None, "labels": labels or _one(corpus, label)}
 
 
-def _one(corpus: Classes, label: Any) -> list[str]:
+def _one(corpus: LabelSpace, label: Any) -> list[str]:
     return [] if corpus.is_multi_label else [corpus.labels[int(label)]]

@@ -13,8 +13,9 @@ from limbeck.artifacts.candidate import Candidate, RefusedCandidate
 from limbeck.artifacts.corpus import Corpus, rarest_and_most_frequent
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import README, ModelFolder
+from limbeck.artifacts.predictions import Predictions, save_predictions
 from limbeck.artifacts.report import Report, save_report, save_right_rows
-from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
@@ -127,17 +128,47 @@ def evaluate(
             for model, found in zip(models, judged.right, strict=True)
             if found is not None
         }
-        keys, names = [key.tobytes() for key in rows.keys], _label_names(rows, corpus)
+        keys, names = [key.tobytes() for key in rows.keys], label_names(rows, corpus)
         save_right_rows(scratch, right, keys=keys, labels=names)
+        predictions = _predictions([model["name"] for model in models], judged, corpus)
+        save_predictions(
+            scratch, predictions, rows=rows, labels=names, classes=corpus.labels, multi_label=corpus.is_multi_label
+        )
         data["corrections"] = compared_with_before(corrections, models=models, best=judged.best, report=scratch)
         data["labelled_by"] = labelled_by
         save_report(scratch, data=data, page=page(data))
     return Report(out)
 
 
-def _label_names(rows: Rows, corpus: Corpus) -> list[list[str]]:
-    numbers = (np.flatnonzero(label).tolist() if np.ndim(label) else [int(label)] for label in rows.labels)
-    return [[corpus.labels[number] for number in of_row] for of_row in numbers]
+def label_names(rows: Rows, corpus: Corpus) -> list[list[str]]:
+    """The names of each row's labels, also of those that only test has."""
+    return [
+        [
+            corpus.labels[number] if number >= 0 else corpus.unknown_labels[FIRST_UNKNOWN - number]
+            for number in _numbers_of(label)
+        ]
+        for label in rows.labels
+    ]
+
+
+def _numbers_of(label: Any) -> list[int]:
+    return np.flatnonzero(label).tolist() if np.ndim(label) else [int(label)]
+
+
+def _predictions(names: Sequence[str], judged: Judgement, corpus: Corpus) -> dict[str, Predictions]:
+    """What each model answered, by its name; a model without a shipped copy, or without answers, is left out."""
+    return {
+        name: Predictions(
+            places=places,
+            labels=[[corpus.labels[number] for number in _numbers_of(label)] for label in found.predicted[0]],
+            probability=found.confidence[0],
+            logits=found.logits[0],
+            temperature=found.temperatures[0] if found.temperatures else 1.0,
+        )
+        for name, (places, found) in (
+            (name, answers) for name, answers in zip(names, judged.answers, strict=True) if answers is not None
+        )
+    }
 
 
 def rival_of(recipe: Recipe, corpus: Corpus, run: RunFolder) -> RivalFolder | None:

@@ -227,7 +227,23 @@ class MappedLoss(LayerLoss):
         return self
 
 
-class HiddenMse(MappedLoss):
+class AddedLoss(MappedLoss):
+    """A loss between pairs of layers, one number for each pair."""
+
+    layer_weights: Literal["mean", "sum"] | list[Annotated[float, Field(ge=0)]] = "mean"
+    """How the numbers of the pairs are added: their "mean", so that `weight` means the same for any number of layers;
+    their "sum", as TinyBERT has it; or a weight for each pair, in their order from the bottom."""
+
+    @model_validator(mode="after")
+    def _a_weight_for_each_pair(self) -> Self:
+        if not isinstance(self.layer_weights, list) or isinstance(self.layers, str):
+            return self
+        if len(self.layer_weights) != len(self.layers):
+            raise ValueError(f"layers has {len(self.layers)} pairs, and layer_weights {len(self.layer_weights)}")
+        return self
+
+
+class HiddenMse(AddedLoss):
     """Mean squared error between hidden states, through a learned projection where widths differ (TinyBERT)."""
 
     kind: Literal["hidden_mse"]
@@ -236,7 +252,7 @@ class HiddenMse(MappedLoss):
     """One projection for all layers, as in TinyBERT, or one for each."""
 
 
-class HiddenCosine(MappedLoss):
+class HiddenCosine(AddedLoss):
     """One minus the cosine between hidden states, through a learned projection where widths differ (DistilBERT)."""
 
     kind: Literal["hidden_cosine"]
@@ -254,7 +270,7 @@ class EmbeddingMse(LayerLoss):
     """The kind of loss."""
 
 
-class AttentionMse(MappedLoss):
+class AttentionMse(AddedLoss):
     """Mean squared error between attention scores before the softmax (TinyBERT); both need the same number of heads."""
 
     reads_attention: ClassVar[bool] = True
@@ -263,7 +279,7 @@ class AttentionMse(MappedLoss):
     """The kind of loss."""
 
 
-class AttentionKl(MappedLoss):
+class AttentionKl(AddedLoss):
     """KL divergence between attention distributions; both need the same number of heads."""
 
     reads_attention: ClassVar[bool] = True
@@ -311,7 +327,7 @@ class MiniLmV2(LayerLoss):
     """Layer of the teacher, counted from 1. Default: its last. For large teachers an upper middle one is better."""
 
 
-class Nst(MappedLoss):
+class Nst(AddedLoss):
     """Neuron selectivity transfer (Huang & Wang 2017): which tokens of a text are similar. Widths may differ."""
 
     kind: Literal["nst"]

@@ -16,13 +16,18 @@ def locked(path: Path) -> Iterator[None]:
     """Hold the lock of the file, which is made if there is none; it stays there. Raises FileIsLocked at once."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR)
     try:
-        try:
-            _lock(handle)
-        except (BlockingIOError, PermissionError):  # Windows has the second for it
-            raise FileIsLocked(str(path)) from None
+        lock(handle, path)
         yield
     finally:
         os.close(handle)
+
+
+def lock(handle: int, path: Path) -> None:
+    """Lock an open file until it is closed. Raises FileIsLocked at once."""
+    try:
+        _lock(handle)
+    except (BlockingIOError, PermissionError):  # Windows has the second for it
+        raise FileIsLocked(str(path)) from None
 
 
 def _lock(handle: int) -> None:

@@ -92,7 +92,7 @@ def planned(
         kept = {"steps": steps_for(section, windows=len(lengths), per_second=found["student"]), "speed": found}
         scratch = file.with_suffix(".partial")
         scratch.write_text(json.dumps(kept), encoding="utf-8")
-        scratch.rename(file)
+        scratch.replace(file)
     rounds = min(section.rounds, kept["steps"])
     return Steps(section, lengths, math.ceil(kept["steps"] / rounds), rounds, kept["speed"])
 

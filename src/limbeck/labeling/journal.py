@@ -4,7 +4,6 @@ A file of this kind belongs to the process that holds its lock. Whoever finds on
 killed) turns it into a shard. A record is a key, logits and a check sum; a torn last record is left out.
 """
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from limbeck.artifacts.answers import Keys, Logits
+from limbeck.artifacts.file_lock import FileIsLocked, lock
 from limbeck.artifacts.rows import KEY_BYTES
 from limbeck.labeling.store import LabelStore
 
@@ -66,8 +66,8 @@ def recover_journals(store: LabelStore) -> int:
 def _recovered(path: Path, store: LabelStore) -> int:
     with suppress(FileNotFoundError), path.open("rb") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            lock(file.fileno(), path)
+        except FileIsLocked:
             return 0  # another run is writing it
         if path.exists():
             return _into_shard(path, store)
@@ -79,10 +79,10 @@ def _new_file(folder: Path) -> tuple[int, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     name = uuid4().hex
     scratch = folder / f"{name}.new"
-    file = os.open(scratch, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o666)
-    fcntl.flock(file, fcntl.LOCK_EX)
+    file = os.open(scratch, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666)
+    lock(file, scratch)
     path = folder / f"{name}{ENDING}"
-    scratch.rename(path)
+    scratch.replace(path)
     return file, path
 
 

@@ -34,7 +34,7 @@ class BatchWriter:
         self._stack.close()
         for path in self.files:
             if kind is None:
-                _scratch(path).rename(path)
+                _scratch(path).replace(path)
             else:
                 _scratch(path).unlink(missing_ok=True)
 

@@ -130,7 +130,7 @@ class Ledger:
             return
         scratch = self._path.with_suffix(".partial")
         scratch.write_bytes(_line(self._own))
-        scratch.rename(self._path)
+        scratch.replace(self._path)
 
     def in_words(self) -> str:
         """What was spent, and what is left of the limits."""

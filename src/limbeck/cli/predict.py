@@ -83,7 +83,7 @@ def predict(
     fallback_key_from: FallbackKeyOption = None,
     fallback_instruction: FallbackInstructionOption = None,
 ) -> None:
-    """Classify a stream of rows: each is written with its label and probabilities. Constant memory, no torch.
+    """Classify a stream of rows: each is written with its label and probabilities, or score. Constant memory, no torch.
 
     Probabilities are calibrated on the dev rows of the run that made the model. With --fallback another model answers
     the rows that this one is not sure of; `answered_by` says of each which of the two did.

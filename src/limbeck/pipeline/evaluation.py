@@ -24,6 +24,7 @@ from limbeck.judging.answers import judged_rows
 from limbeck.judging.cascade import cascade
 from limbeck.judging.rival import NAME, RivalFolder, make_rival
 from limbeck.judging.run import Judgement, chance, example_row, judge
+from limbeck.judging.scores import judge_scores, mean_score
 from limbeck.pipeline.corrections import compared_with_before
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
@@ -72,14 +73,13 @@ def evaluate(
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, runnable_members = judged_rows(corpus), runnable(members)
     with written_atomically(out, kind="report", key=key) as scratch:
-        judged = judge(
+        judged = _judged(
             ordered,
             corpus=corpus,
             teacher=labels,
             section=section,
             reporter=reporter,
             rival=rival,
-            by=_chosen_by(corpus),
             max_size_mb=max_size_mb,
         )
         costs = measure_costs(
@@ -111,7 +111,7 @@ def evaluate(
             "best": judged.best,
             "choice": judged.choice,
             "refused": [one.as_json() for one in refused],
-            "chance": chance(corpus, rows),
+            "chance": chance(corpus, rows) if corpus.task.has_classes else mean_score(corpus, rows),
             "example": example_row(rows),
             "teacher_int8": costs.teacher_int8,
             "transfer": transfer,
@@ -120,6 +120,7 @@ def evaluate(
             "worst_errors": judged.worst_errors,
             "slices": _slices(judged, models[-len(ordered) :]),
             "curves": training_curves(ordered),
+            **({} if corpus.task.has_classes else {"largest_residuals": judged.largest_residuals}),
         }
         right = {
             model["name"]: found.tolist()
@@ -133,7 +134,15 @@ def evaluate(
     return Report(out)
 
 
+def _judged(candidates: Sequence[Candidate], *, corpus: Corpus, **inputs: Any) -> Judgement:
+    if not corpus.task.has_classes:
+        return judge_scores(candidates, corpus=corpus, **inputs)
+    return judge(candidates, corpus=corpus, by=_chosen_by(corpus), **inputs)
+
+
 def _label_names(rows: Rows, corpus: Corpus) -> list[list[str]]:
+    if corpus.scale is not None:  # no row is right or wrong, but which rows were judged can be compared
+        return [[f"{score:.6g}"] for score in corpus.scale.scores(rows.labels, clip=False).tolist()]
     numbers = (np.flatnonzero(label).tolist() if np.ndim(label) else [int(label)] for label in rows.labels)
     return [[corpus.labels[number] for number in of_row] for of_row in numbers]
 
@@ -199,6 +208,7 @@ def _teacher_facts(
         **({"cost_unknown": f"{of_member} is {reasons[0]}"} if reasons and not runnable_members else {}),
         **teacher_size(runnable_members),
         "dev_accuracy": facts.dev_accuracy,
+        **({} if facts.dev_spearman is None else {"dev_spearman": facts.dev_spearman}),
         **({"remarks": [STILL_LEARNING]} if any(member.facts.still_learning for member in members) else {}),
     }
 
@@ -335,7 +345,7 @@ def int8_teacher(
         shutil.rmtree(folder.with_name(f"{folder.name}.partial"), ignore_errors=True)
 
 
-KEYS = ("epoch", "loss", "dev_accuracy", "losses")
+KEYS = ("epoch", "loss", "dev_accuracy", "losses", "dev_spearman")  # the last one for scores, in place of accuracy
 MAX_POINTS = 120  # per training
 
 
@@ -355,7 +365,7 @@ def _curve(student: StudentFolder, seed: int) -> dict[str, Any]:
         "name": student.facts.name,
         "role": student.facts.role,
         "seed": seed,
-        "epochs": [{key: epoch[key] for key in KEYS} for epoch in student.history],
+        "epochs": [{key: epoch[key] for key in KEYS if key in epoch} for epoch in student.history],
         "points": [thinned(points) for points in student.points],
     }
 

@@ -13,6 +13,7 @@ Temperature = PositiveNumber
 TwoLayers = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
 LayerMap = Literal["uniform", "last", "top", "skip", "every"] | list[TwoLayers]
 Projection = Literal["shared", "each"]
+ForScores = Literal["too", "never", "only"]
 
 
 class AnyLoss(Section):
@@ -23,6 +24,7 @@ class AnyLoss(Section):
 
     needs: ClassVar[frozenset[Need]] = frozenset({"logits"})  # from corpus, stored labels, or the teacher itself
     exclusive: ClassVar[bool] = False  # whether it requires rows with a single label
+    for_scores: ClassVar[ForScores] = "too"  # whether it can be used where rows have scores
 
     weight: Weight = 1.0
     """Weight of this loss in the sum: a number, or a schedule such as { kind = "linear", start = 1.0, end = 0.0 }."""
@@ -34,19 +36,20 @@ class AnyLoss(Section):
 
 
 class HardLabels(AnyLoss):
-    """Cross-entropy to the labels of the corpus (with several labels per row: binary cross-entropy of each class); rows
-    without a label are ignored."""
+    """Cross-entropy to the labels of the corpus (with several labels per row: binary cross-entropy of each class; for
+    scores: the mean squared error to them); rows without a label are ignored."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({"labels"})
 
     kind: Literal["hard_labels"]
     """The kind of loss."""
     smoothing: float = Field(default=0.0, ge=0, lt=1)
-    """Share of the probability that is spread over all classes."""
+    """Share of the probability that is spread over all classes. Scores have none."""
 
 
 class LogitMse(AnyLoss):
-    """Mean squared error between the student's and the teacher's logits (Ba & Caruana 2014; Tang et al. 2019)."""
+    """Mean squared error between the student's and the teacher's logits (Ba & Caruana 2014; Tang et al. 2019); for
+    scores: between their scores, in standard deviations."""
 
     kind: Literal["logit_mse"]
     """The kind of loss."""
@@ -55,6 +58,8 @@ class LogitMse(AnyLoss):
 class ProbabilityMse(AnyLoss):
     """Squared distance between the student's and the teacher's probabilities: bounded, so that rows on which the
     teacher is far off pull less."""
+
+    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["probability_mse"]
     """The kind of loss."""
@@ -66,6 +71,8 @@ class SoftTargets(AnyLoss):
     """KL divergence to the teacher's softened distribution, times T² (Hinton et al. 2015); with several labels per row,
     that of each class separately."""
 
+    for_scores: ClassVar[ForScores] = "never"
+
     kind: Literal["soft_targets"]
     """The kind of loss."""
     temperature: Temperature = 2.0
@@ -76,6 +83,7 @@ class JensenShannon(AnyLoss):
     """Jensen-Shannon divergence between the softened distributions, times T²: bounded and symmetric."""
 
     exclusive: ClassVar[bool] = True
+    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["jensen_shannon"]
     """The kind of loss."""
@@ -88,6 +96,7 @@ class Dkd(AnyLoss):
 
     needs: ClassVar[frozenset[Need]] = frozenset({"labels", "logits"})
     exclusive: ClassVar[bool] = True
+    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["dkd"]
     """The kind of loss."""
@@ -104,6 +113,7 @@ class Dist(AnyLoss):
     """DIST (Huang et al. 2022): correlation with the teacher over each row's classes and over each class's rows."""
 
     exclusive: ClassVar[bool] = True
+    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["dist"]
     """The kind of loss."""
@@ -120,11 +130,37 @@ class StandardisedLogits(AnyLoss):
     their difference is left."""
 
     exclusive: ClassVar[bool] = True
+    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["standardised_logits"]
     """The kind of loss."""
     temperature: Temperature = 2.0
     """Both distributions are softened by it."""
+
+
+class Huber(AnyLoss):
+    """Huber's loss between the student's and the teacher's scores: a few strange scores pull less than with
+    logit_mse."""
+
+    for_scores: ClassVar[ForScores] = "only"
+
+    kind: Literal["huber"]
+    """The kind of loss."""
+    delta: float = Field(default=1.0, gt=0)
+    """Difference from which on it grows linearly, in standard deviations of the scores of train."""
+
+
+class Ranking(AnyLoss):
+    """Pairwise ranking within a batch (RankNet, Burges et al. 2005): of two rows, the student should give the higher
+    score to the one to which the teacher gives it. It does not say where scores lie, so it needs logit_mse, huber or
+    hard_labels beside it."""
+
+    for_scores: ClassVar[ForScores] = "only"
+
+    kind: Literal["ranking"]
+    """The kind of loss."""
+    margin: float = Field(default=0.0, ge=0)
+    """Pairs of rows count whose scores differ by more than this for the teacher, in standard deviations."""
 
 
 class FeatureLoss(AnyLoss):

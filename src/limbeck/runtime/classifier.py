@@ -1,4 +1,4 @@
-"""An exported model in memory: texts in, labels and probabilities out."""
+"""An exported model in memory: texts in, labels and probabilities, or scores, out."""
 
 import os
 from collections.abc import Iterable
@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
-from limbeck.errors import ArtifactDamaged, LimbeckError
+from limbeck.errors import ArtifactDamaged, LimbeckError, NeedsClasses
 from limbeck.runtime.batches import chunks_of
 from limbeck.runtime.engine import EngineChoice, Logits, open_network
 from limbeck.runtime.explain import Explanation, explanation
@@ -153,10 +154,13 @@ class Classifier:
         its members."""
         return self._network.name
 
-    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]:
+    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]] | list[float]:
         """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability
-        of at least 0.5, in the order of the classes, possibly empty."""
+        of at least 0.5, in the order of the classes, possibly empty. A model of scores gives a number for each row."""
         labels = self.facts.labels
+        if self.facts.scale:
+            found: list[float] = self.scores(rows).tolist()
+            return found
         if self.facts.multi_label:
             return label_sets(self.predict_proba(rows), labels)
         return best_labels(self.logits(rows), labels)
@@ -164,13 +168,25 @@ class Classifier:
     def predict_proba(self, rows: Iterable[Row]) -> Floats:
         """(rows, classes): probabilities, at the temperature that was fitted on dev when the model was exported.
 
-        Each row sums to one; multi-label: each probability is independent of the others.
+        Each row sums to one; multi-label: each probability is independent of the others. Raises NeedsClasses for a
+        model of scores.
         """
+        if self.facts.scale:
+            advice = "Use predict, which gives the scores."
+            raise NeedsClasses(what="predict_proba", name=self.facts.name, advice=advice)
         return probabilities_of(self.logits(rows) / self.facts.temperature, multi_label=self.facts.multi_label)
+
+    def scores(self, rows: Iterable[Row]) -> npt.NDArray[np.float64]:
+        """(rows): the score of each row, in the units and, unless the model says otherwise, the range of its training.
+        Raises TypeError for a model of classes."""
+        if self.facts.scale is None:
+            raise TypeError(f"{self.facts.name} gives labels, not scores")
+        return self.facts.scale.scores(self.logits(rows)[:, 0])
 
     def logits(self, rows: Iterable[Row]) -> Logits:
         """(rows, classes): the output of the network, before temperature and softmax or sigmoid. For a blend: the
-        logits of its members, each divided by its own temperature, in a weighted sum."""
+        logits of its members, each divided by its own temperature, in a weighted sum. For scores: (rows, 1), in
+        standard units."""
         blocks = [self._logits(chunk) for chunk in chunks_of(rows, pair=self.facts.pair)]
         if not blocks:
             return np.zeros((0, len(self.facts.labels)), dtype=np.float32)

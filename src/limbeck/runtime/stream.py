@@ -12,6 +12,7 @@ from limbeck.runtime.answers import OutputFormat, ParquetAnswers, PredictionWrit
 from limbeck.runtime.cascade import CascadeAnswers, CascadeClassifier
 from limbeck.runtime.entries import Trained, Wanted, opened_rows
 from limbeck.runtime.row import Row
+from limbeck.runtime.score_answers import ParquetScores, ScoreLines
 from limbeck.tables.formats import Column, FileFormat
 from limbeck.tables.opening import Source
 
@@ -24,6 +25,7 @@ class Predicts(Protocol):
     @property
     def facts(self) -> ModelFacts: ...
     def predict_proba(self, rows: list[Row]) -> npt.NDArray[np.float32]: ...
+    def scores(self, rows: list[Row]) -> npt.NDArray[np.float64]: ...
 
 
 def predict_stream(
@@ -58,9 +60,14 @@ def predict_stream(
         raise NothingToPredict(reason="the model reads one text per row, not two", advice="Leave `--pair` out.")
     with opened_rows(source, wanted, format=format, header=header, quoting=quoting, encoding=encoding) as rows:
         written, multi_label = written_format(rows.format, output), classifier.facts.multi_label
-        is_cascade = isinstance(classifier, CascadeClassifier)
+        is_cascade, is_score = isinstance(classifier, CascadeClassifier), not classifier.facts.task.has_classes
         answers: TextAnswers | ParquetAnswers
-        if written == "parquet":
+        if is_score and written == "parquet":
+            answers = ParquetScores(classifier.labels, cast(BinaryIO, sink), multi_label=False, heading=rows.heading)
+        elif is_score and written != "parquet":
+            scored = ScoreLines(format=written, delimiter=rows.delimiter)
+            answers = TextAnswers(scored, cast(TextIO, sink), heading=rows.heading)
+        elif written == "parquet":
             answers = ParquetAnswers(
                 classifier.labels,
                 cast(BinaryIO, sink),
@@ -83,6 +90,8 @@ def predict_stream(
                 given = classifier.answers(chunk.rows)
                 answers.write(chunk, given.probabilities, given.answered_by)
                 watch_answers(given)
+            elif is_score:
+                answers.write(chunk, classifier.scores(chunk.rows)[:, np.newaxis])
             else:
                 answers.write(chunk, classifier.predict_proba(chunk.rows))
             watch(len(chunk.rows))

@@ -2,6 +2,7 @@
 
 from limbeck.report.plots.against import SIZE, TIME, accuracy_against
 from limbeck.report.plots.reliability import accuracy_by_length, cascade, confusion, most_confused, reliability
+from limbeck.report.plots.scores import residuals, scatter
 from limbeck.report.plots.training import loss_terms, training_accuracy, training_loss
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "loss_terms",
     "most_confused",
     "reliability",
+    "residuals",
+    "scatter",
     "training_accuracy",
     "training_loss",
 ]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
-from limbeck.errors import ArtifactMissing, some
+from limbeck.errors import ArtifactMissing, NeedsClasses, some
 from limbeck.runtime.cascade import Cascade, CascadeClassifier
 from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.engine import EngineChoice
@@ -71,9 +71,16 @@ def cascade_of(
     """What `limbeck.load` gives for a student with a fallback."""
     refuse_numbers(share=share, threshold=threshold)
     classifier = load(student, threads=threads, engine=engine)
+    refuse_scores(classifier.facts)
     found = threshold_of(ModelFolder(Path(student)), share=share, threshold=threshold)
     behind = open_fallback(fallback, classifier.facts, options=options, threads=threads, engine=engine)
     return CascadeClassifier(Cascade(classifier, behind, threshold=found))
+
+
+def refuse_scores(student: ModelFacts) -> None:
+    """Raise NeedsClasses: a cascade asks where the student is not confident, and a score has no confidence."""
+    if not student.task.has_classes:
+        raise NeedsClasses(what="a cascade", name=student.name, advice="Leave the fallback out.")
 
 
 class LocalFallback:
@@ -132,6 +139,7 @@ def open_fallback(
     """
     options = options or FallbackOptions()
     _refuse_options(options)
+    refuse_scores(student)
     if is_address(where):
         return _server(str(where), student, options)
     return _local(Path(where), student, options, threads=threads, engine=engine)

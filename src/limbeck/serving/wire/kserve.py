@@ -16,12 +16,14 @@ from limbeck.serving.wire.questions import JSON_TYPE, Answered, AskedModel, Choo
 from limbeck.serving.wire.refusals import Refused
 from limbeck.serving.wire.rows import NO_FLAG, NO_LIST, NO_TEXT, parameters_of, place_of
 from limbeck.serving.wire.tensors import BinaryData, TextTensor, floats_output, text_tensor, texts_output
+from limbeck.tasks import SCORE
 from limbeck.text.readable import readable
 
 BINARY_TYPE = "application/octet-stream"
 HEADER = "inference-header-content-length"
 MOST_DIGITS = 19  # of that length
 LABEL, PROBABILITIES, LOGITS = "label", "probabilities", "logits"
+OUTPUTS, OUTPUTS_OF_SCORES = (LABEL, PROBABILITIES, LOGITS), (SCORE,)
 MOST_INPUTS = 2
 MOST_CHARACTERS_OF_AN_ID = 1_000
 FORM = '{"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["…"]}]}'
@@ -46,7 +48,7 @@ def read_infer(
         raise Refused(422, f"the body is not a question: send {FORM}")
     model = choose(name)
     tensors = _tensors(found, binary=binary, limits=limits)
-    rows, outputs, asked_id = _rows(tensors, model), _outputs(found), _id(found)
+    rows, outputs, asked_id = _rows(tensors, model), _outputs(found, model), _id(found)
     write = partial(_written, model, outputs=outputs, asked_id=asked_id)
     return ReadQuestion(model=model, rows=rows, write=write)
 
@@ -113,23 +115,29 @@ def _pairs(tensors: dict[str, TextTensor]) -> list[Row]:
     return list(zip(texts, pairs, strict=True))
 
 
-def _outputs(found: dict[str, Any]) -> list[WantedOutput]:
-    """The outputs that are asked for: labels and probabilities, unless the request names others."""
+def _outputs(found: dict[str, Any], model: AskedModel) -> list[WantedOutput]:
+    """The outputs that are asked for: labels and probabilities, unless the request names others. Of a model of scores
+    the score."""
     binary = _flag(found, "binary_data_output", "", default=False)
     asked = found.get("outputs")
     if not isinstance(asked, list | None):
         raise Refused(422, f"outputs: {NO_LIST}")
+    if not asked and model.scale is not None:
+        return [WantedOutput(SCORE, binary)]
     if not asked:
         return [WantedOutput(LABEL, binary), WantedOutput(PROBABILITIES, binary)]
-    wanted = [_wanted(output, f"outputs[{number}]", binary=binary) for number, output in enumerate(asked)]
+    names = OUTPUTS if model.scale is None else OUTPUTS_OF_SCORES
+    wanted = [_wanted(output, f"outputs[{number}]", names, binary=binary) for number, output in enumerate(asked)]
     if len({output.name for output in wanted}) < len(wanted):
         raise Refused(422, "outputs: one is named twice")
     return wanted
 
 
-def _wanted(output: Any, place: str, *, binary: bool) -> WantedOutput:
+def _wanted(output: Any, place: str, names: tuple[str, ...], *, binary: bool) -> WantedOutput:
     name = output.get("name") if isinstance(output, dict) else None
-    if name not in (LABEL, PROBABILITIES, LOGITS):
+    if name not in names and names == OUTPUTS_OF_SCORES:
+        raise Refused(422, f"{place}.name: this model gives a score, not classes: its output is '{SCORE}'")
+    if name not in names:
         raise Refused(422, f"{place}.name: the outputs are '{LABEL}', '{PROBABILITIES}' and '{LOGITS}'")
     wanted = WantedOutput(name, _flag(output, "binary_data", place, default=binary))
     if "classification" in parameters_of(output, place):
@@ -172,6 +180,8 @@ def _written(model: AskedModel, answered: Answered, *, outputs: list[WantedOutpu
 
 
 def _tensor(output: WantedOutput, model: AskedModel, answered: Answered) -> tuple[dict[str, Any], bytes]:
+    if output.name == SCORE:
+        return floats_output(SCORE, answered.probabilities, binary=output.binary)
     if output.name == PROBABILITIES:
         return floats_output(PROBABILITIES, answered.probabilities, binary=output.binary)
     if output.name == LOGITS:
@@ -195,7 +205,7 @@ def model_body(model: AskedModel) -> bytes:
     """GET /v2/models/NAME. The protocol has no place for the order of the labels: it is a parameter of the output."""
     names = ["text", "pair"] if model.pair else ["text"]
     classes = len(model.labels)
-    outputs = [
+    outputs: list[dict[str, Any]] = [
         {"name": LABEL, "datatype": "BYTES", "shape": [-1]},
         {
             "name": PROBABILITIES,
@@ -204,6 +214,8 @@ def model_body(model: AskedModel) -> bytes:
             "parameters": {"labels": model.labels, "multi_label": model.multi_label},
         },
     ]
+    if model.scale is not None:
+        outputs = [{"name": SCORE, "datatype": "FP32", "shape": [-1, 1]}]
     inputs = [{"name": name, "datatype": "BYTES", "shape": [-1]} for name in names]
     return to_json({"name": model.name, "platform": "limbeck", "inputs": inputs, "outputs": outputs})
 

@@ -1,13 +1,22 @@
 """What the addresses take, as JSON schemas for /openapi.json; a test holds them against the readers."""
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from limbeck.serving.limits import Limits
-from limbeck.serving.wire.answers import ANSWERS, BY_ADDRESS, REFUSALS, MultiLabelPredictAnswer, PredictAnswer
+from limbeck.serving.wire.answers import (
+    ANSWERS,
+    BY_ADDRESS,
+    REFUSALS,
+    MultiLabelPredictAnswer,
+    PredictAnswer,
+    ScorePredictAnswer,
+)
 from limbeck.serving.wire.kserve import BINARY_TYPE, LABEL, LOGITS, PROBABILITIES
 from limbeck.serving.wire.questions import JSON_TYPE
+from limbeck.tasks import SCORE
 
 Schema: TypeAlias = dict[str, Any]
 REFERENCE = "#/components/schemas/{model}"
@@ -47,13 +56,19 @@ def components(limits: Limits, *, pair: bool | None = None) -> dict[str, Schema]
     }
 
 
-def operation(address: str, *, multi_label: bool | None = False) -> Schema:
+Scores: TypeAlias = Literal["none", "some", "all"]  # of the models of a server
+
+
+def operation(address: str, *, multi_label: bool | None = False, scores: Scores = "none") -> Schema:
     """`requestBody`, where there is one, and `responses` of an address, as OpenAPI has them.
 
     `multi_label`: whether the models give several labels a row, which decides how /predict answers; None: some do.
+    `scores`: whether they give scores.
     """
-    ours = [PredictAnswer] if not multi_label else []
-    own = [model.__name__ for model in (*ours, *([] if multi_label is False else [MultiLabelPredictAnswer]))]
+    ours: list[type[BaseModel]] = [PredictAnswer] if not multi_label else []
+    ours += [] if multi_label is False else [MultiLabelPredictAnswer]
+    ours = [ScorePredictAnswer] if scores == "all" else [*ours, *([ScorePredictAnswer] if scores == "some" else [])]
+    own = [model.__name__ for model in ours]
     names = [one for name in BY_ADDRESS[address] for one in (own if name == PredictAnswer.__name__ else [name])]
     answer: Schema = {"description": "The answer", "content": {JSON_TYPE: {"schema": _one_of(names)}}}
     if address not in QUESTIONS:
@@ -186,7 +201,9 @@ def _infer(limits: Limits, *, pair: bool | None) -> Schema:
     after_json = {"parameters": _object({}, ["binary_data_size"])}
     tensor["oneOf"] = [{"required": ["data"]}, {"properties": after_json, "required": ["parameters"]}]
     binary = _object({"binary_data": {"type": "boolean"}, "classification": False}, [])
-    output = _object({"name": {"enum": [LABEL, PROBABILITIES, LOGITS]}, "parameters": _or_null(binary)}, ["name"])
+    output = _object(
+        {"name": {"enum": [LABEL, PROBABILITIES, LOGITS, SCORE]}, "parameters": _or_null(binary)}, ["name"]
+    )
     properties = {
         "id": {"type": ["string", "null"], "maxLength": 1_000},
         "parameters": _or_null(_object({"binary_data_output": {"type": "boolean"}}, [])),

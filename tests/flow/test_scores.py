@@ -202,4 +202,7 @@ def test_the_doctor_and_the_labels_and_the_review_know_what_scores_lack(run: Pat
     assert -2 < float(first["score"]) < 7
     assert doctor.exit_code in (0, 1), doctor.output
     assert "Traceback" not in doctor.output
-    assert isinstance(review.exception, NeedsClasses) or review.exit_code == 2
+    drift = command(app, ["drift", str(run / "models" / "best"), str(run.parents[1] / "ratings.csv")])
+    assert [one.exit_code for one in (review, drift)] == [2, 2]
+    assert "a review of labels needs classes" in review.stderr
+    assert "drift needs classes" in drift.stderr

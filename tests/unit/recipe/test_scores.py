@@ -13,7 +13,7 @@ def recipe(**tables: Any) -> Any:
     return parse_recipe({"corpus": corpus, **tables}, recipe="toy")
 
 
-def of_losses(*kinds: dict[str, Any]) -> dict[str, Any]:
+def of_losses(*kinds: Any) -> dict[str, Any]:
     return {"distillation": {"losses": list(kinds)}}
 
 

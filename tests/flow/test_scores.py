@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
@@ -138,6 +139,21 @@ def test_a_model_gives_numbers_in_the_units_of_the_file(run: Path, tmp_path: Pat
     assert [row["score"] for row in written] == ["9", "9", "9"]
     assert [float(row["predicted_score"]) for row in written] == pytest.approx(scores, abs=1e-4)
     assert pq.read_table(tmp_path / "out.parquet")["predicted_score"].to_pylist() == pytest.approx(scores)
+
+
+def test_a_file_is_filtered_by_score_in_batches(run: Path, tmp_path: Path) -> None:
+    texts = ["a gorgeous film", "a dreadful film", "the gorgeous city", "the dreadful city"]
+    pq.write_table(pa.table({"text": texts, "page": [1, 2, 3, 4]}), tmp_path / "pages.parquet")
+    model = limbeck.load(run / "models" / "best")
+
+    with (
+        pq.ParquetFile(tmp_path / "pages.parquet") as pages,
+        pq.ParquetWriter(tmp_path / "kept.parquet", pages.schema_arrow) as kept,
+    ):
+        for batch in pages.iter_batches(batch_size=3):
+            kept.write_batch(batch.filter(pa.array(model.scores(batch["text"].to_pylist()) >= 2.5)))
+
+    assert pq.read_table(tmp_path / "kept.parquet")["page"].to_pylist() == [1, 3]
 
 
 def test_every_file_gives_what_its_student_gives(run: Path) -> None:

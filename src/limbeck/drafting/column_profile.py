@@ -16,6 +16,7 @@ LABEL_NAMES = (  # the first one found is taken
     *("quality", "stars", "rating", "intent", "topic", "emotion", "y", "cat", "tag"),
 )
 SCORE_NAMES = {"score", "scores", "similarity", "relatedness", "relevance", "grade", "readability", "mos", "valence"}
+WHOLE_SCORE_NAMES = SCORE_NAMES | {"rating", "quality"}  # whole numbers under another name are classes
 MANY_SCORES, MANY_WHOLE = 8, 20  # different numbers that are scores: with decimals, and whole ones
 MOST_UNNUMBERED = 0.02  # share of other cells, such as "n/a"; they are errors when the file is read
 STARS = range(3, 12)  # different whole numbers in a row that may be points on a scale
@@ -146,7 +147,7 @@ class ColumnProfile:
             return False
         if any(not number.is_integer() for number in self.numbers):
             return len(self.numbers) >= MANY_SCORES
-        return self.is_named_score and len(self.numbers) >= MANY_WHOLE
+        return self.name.lower() in WHOLE_SCORE_NAMES and len(self.numbers) >= MANY_WHOLE
 
     @property
     def is_named_score(self) -> bool:

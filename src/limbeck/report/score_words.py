@@ -82,6 +82,12 @@ def _against_rival(model: Entry, report: Mapping[str, Any]) -> Sentence:
     if low > 0:
         more = f"{wording.decimal(gain['spearman'])} more than {rival['name']}"
         return Sentence(f"{name} has {reached(model)}: {more} ({_bounds(gain)}).")
+    if gain["rmse_ci95"][0] > 0:
+        low, high = gain["rmse_ci95"]
+        less = (
+            f"{number(gain['rmse'])} less than that of {rival['name']} (95 % interval {number(low)} to {number(high)})"
+        )
+        return Sentence(f"{name} has {reached(model)}: an error {less}, with rows ordered as well.")
     noise = f"no difference beyond the noise to {rival['name']}: {signed(gain['spearman'])} ({_bounds(gain)})"
     return Sentence(f"{name} has {reached(model)}, {noise}.")
 

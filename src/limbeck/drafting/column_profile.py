@@ -15,7 +15,18 @@ LABEL_NAMES = (  # the first one found is taken
     *("label", "labels", "gold_label", "class", "category", "target", "sentiment", "polarity", "is_duplicate"),
     *("quality", "stars", "rating", "intent", "topic", "emotion", "y", "cat", "tag"),
 )
-SCORE_NAMES = {"score", "scores", "similarity", "relatedness", "relevance", "grade", "readability", "mos", "valence"}
+SCORE_NAMES = {
+    "score",
+    "scores",
+    "similarity",
+    "relatedness",
+    "relevance",
+    "grade",
+    "readability",
+    "mos",
+    "valence",
+    "points",
+}
 WHOLE_SCORE_NAMES = SCORE_NAMES | {"rating", "quality"}  # whole numbers under another name are classes
 MANY_SCORES, MANY_WHOLE = 8, 20  # different numbers that are scores: with decimals, and whole ones
 MOST_UNNUMBERED = 0.02  # share of other cells, such as "n/a"; they are errors when the file is read
@@ -147,12 +158,17 @@ class ColumnProfile:
             return False
         if any(not number.is_integer() for number in self.numbers):
             return len(self.numbers) >= MANY_SCORES
-        return self.name.lower() in WHOLE_SCORE_NAMES and len(self.numbers) >= MANY_WHOLE
+        return bool(self._words & WHOLE_SCORE_NAMES) and len(self.numbers) >= MANY_WHOLE
 
     @property
     def is_named_score(self) -> bool:
         """Whether its name is that of a label or of a score."""
-        return self.is_named_label or self.name.lower() in SCORE_NAMES
+        return self.is_named_label or bool(self._words & SCORE_NAMES)
+
+    @property
+    def _words(self) -> set[str]:
+        """The words of its name: avgRating and similarity_score have two each."""
+        return {word.lower() for word in WORDS_OF_NAME.findall(self.name)}
 
     @property
     def _is_named_as_score(self) -> bool:
@@ -196,9 +212,10 @@ def _number(cell: str) -> float | None:
 
 def are_stars(labels: Collection[str]) -> bool:
     """Whether these are whole numbers in a row, such as 1 to 5 stars, which may be classes or points on a scale."""
-    if len(labels) not in STARS or not all(label.isdecimal() for label in labels):
+    whole = [label.removesuffix(".0") for label in labels]
+    if len(labels) not in STARS or not all(label.isdecimal() for label in whole):
         return False
-    numbers = sorted(map(int, labels))
+    numbers = sorted(map(int, whole))
     return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 

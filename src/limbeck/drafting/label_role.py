@@ -150,7 +150,7 @@ def guess_label(profiles: Sequence[ColumnProfile], *, path: Path) -> LabelRole |
     possible = [
         profile
         for profile in profiles
-        if profile.may_be_label() or profile.has_several_labels or (profile.is_score and profile.is_named_score)
+        if profile.may_be_label() or profile.has_several_labels or profile in _named_scores(profiles)
     ]
     named = [profile for profile in profiles if profile.is_named_label and profile.lists is None]
     if named and not any(profile in possible for profile in named) and len(named[0].values) == 1:
@@ -171,6 +171,13 @@ def _only_repeated(profiles: Sequence[ColumnProfile]) -> ColumnProfile | None:
     repeated = [column for column in profiles if column.may_be_label(most=len(column.cells) // LEAST_ROWS_OF_MANY)]
     texts = [column for column in profiles if column.is_text and column.is_varied]
     return repeated[0] if len(repeated) == 1 and texts and repeated != texts else None
+
+
+def _named_scores(profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Columns of many different numbers with the name of a label; or with that of a score, if only one has it: several
+    are a model's scores for the classes."""
+    scores = [profile for profile in profiles if profile.is_score and profile.is_named_score]
+    return scores if len(scores) == 1 else [profile for profile in scores if profile.is_named_label]
 
 
 def _only_score(profiles: Sequence[ColumnProfile]) -> ColumnProfile | None:

@@ -98,7 +98,7 @@ def refuse_other_task(found: FoundStudent, corpus: Corpus) -> None:
         differences.append(f"it reads {_texts(facts.pair)} per row; the corpus has {_texts(corpus.is_pair)}")
     if facts.task != corpus.task:
         differences.append(f"it gives a row {facts.task.in_words}; in the corpus a row has {corpus.task.in_words}")
-    elif sorted(facts.labels) != sorted(corpus.labels):
+    if sorted(facts.labels) != sorted(corpus.labels):
         differences.append(
             f"it knows {len(facts.labels)} classes, the corpus has {len(corpus.labels)}, not the same ones"
         )

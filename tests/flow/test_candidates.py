@@ -147,11 +147,14 @@ def test_a_changed_candidate_is_trained_again_and_nothing_else(recipe: Path, sev
 def test_without_a_blend_there_is_none(recipe: Path, several: Path) -> None:
     out = recipe.parent / "apart"
     shutil.copytree(several, out)
+    assert read_manifest(out / "models" / "best", kind="model") == read_manifest(
+        out / "models" / "blend-int8", kind="model"
+    )
 
     go(recipe, out, BAG, "export.blend=false", until=Stage.EXPORT)
 
     assert sorted(path.name for path in (out / "models").iterdir()) == [
-        *("bag", "bag-int8", "best", "bilstm", "bilstm-alone", "bilstm-int8")
+        *("bag", "bag-int8", "bilstm", "bilstm-alone", "bilstm-int8")  # the best was the blend
     ]
 
 

@@ -1,5 +1,6 @@
 """Rows: an id, a text, possibly a second text, possibly a label; stored as one Arrow table."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
@@ -199,6 +200,24 @@ def folded_key(text: str, pair: str | None = None) -> bytes:
 def draw_order(seed: int, row_id: str) -> bytes:
     """The sort key of a row in the seeded random order."""
     return blake2b(f"{seed}:{row_id}".encode(), digest_size=16).digest()
+
+
+FEW_OF_A_CLASS = 8  # rows of each that `some_of_every_class` keeps, where it can
+
+
+def some_of_every_class(rows: Rows, *, most: int | None, seed: int) -> Rows:
+    """At most so many of the rows, in their order: the first ones drawn of every class, then the first ones of all."""
+    if most is None or most >= len(rows):
+        return rows
+    drawn = sorted(range(len(rows)), key=lambda at: draw_order(seed, rows.ids[at]))
+    seen: Counter[bytes] = Counter()
+    later = []  # whether a row is not among the first of its class, in the order of the draw
+    for at in drawn:
+        label = rows.labels[at].tobytes()
+        seen[label] += 1
+        later.append(seen[label] > FEW_OF_A_CLASS)
+    order = np.array(drawn)[np.argsort(later, kind="stable")]
+    return rows.select(np.sort(order[:most]))
 
 
 def runtime_rows(rows: Rows) -> list[str | tuple[str, str]]:

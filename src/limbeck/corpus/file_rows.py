@@ -13,6 +13,7 @@ from limbeck.tables.raw_table import RawTable, Watch, find_column, unwatched
 from limbeck.tables.table import is_empty, open_table, plain_text
 
 MOST_DROPPED = 0.5  # share of the rows that may lack a text or a label
+ENOUGH_LABELLED = 50  # rows with a label, beside which any number may have none: they are still to be labelled
 
 
 class RowsMostlyEmpty(DataError):
@@ -74,8 +75,10 @@ def read_file(
 
 
 def refuse_mostly_empty(dropped: Dropped, *, kept: int, path: Path) -> None:
-    """Raises RowsMostlyEmpty if more rows were dropped than the share MOST_DROPPED."""
-    if dropped.rows > MOST_DROPPED * (kept + dropped.rows):
+    """Raises RowsMostlyEmpty if more rows were dropped than the share MOST_DROPPED. Rows without a label count only if
+    there are not ENOUGH_LABELLED."""
+    counted = dropped.without_text if kept >= ENOUGH_LABELLED else dropped.rows
+    if counted > MOST_DROPPED * (kept + counted):
         what = "label" if dropped.without_label >= dropped.without_text else "text"
         rows = kept + dropped.rows
         raise RowsMostlyEmpty(path=path, what=what, dropped=dropped.in_words(), rows=rows, first=dropped.first)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from limbeck.corpus.file_rows import ENOUGH_LABELLED
 from limbeck.corpus.labelled import LONGEST_LABEL, are_label_lists, find_separator
 from limbeck.corpus.splits import SPLIT_WORDS, split_named
 from limbeck.drafting.layout import Layout
@@ -136,12 +137,14 @@ class ColumnProfile:
 
         `most` labels, or as many as its name lets expect."""
         rows, distinct = len(self.cells), len(self.values)
-        most_blank = MOST_BLANK_NAMED if self.is_named_label else MOST_BLANK
+        most_blank = (MOST_BLANK_NAMED if self.is_named_label else MOST_BLANK) * rows
+        if self.is_named_label and rows - self._blank >= ENOUGH_LABELLED:
+            rows, most_blank = rows - self._blank, rows  # the others are still to be labelled
         return (
             2 <= distinct <= (most or self._most_labels)
             and (distinct <= rows / 2 or rows < 6)
             and self.mean_length <= LONGEST_LABEL
-            and (distinct == len(self.distinct) or self._blank <= most_blank * rows)
+            and (distinct == len(self.distinct) or self._blank <= most_blank)
             and not self._is_id
         )
 

@@ -15,6 +15,7 @@ HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-
 MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
 SMALL_MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
+GO_ON = 'near_chance = "warn"  # if it only guesses on dev: students that learn from the labels alone may do better'
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 TEACHER_EPOCHS = 5  # at most: ten were no better for few rows (docs/teacher.md#which-epoch-is-kept)
 # Without a GPU: a few minutes of two cores, on which fine-tuning the offline encoder reads about 2,400 tokens a second.
@@ -102,6 +103,7 @@ def teacher_lines(teacher: DraftedTeacher, found: Inspection, *, gpu: bool) -> l
         *_fine_tuning(found, gpu=gpu, small=teacher.is_small),
         f"max_length = {max_length_of(found)}  # tokens; {cut}",
         *([line("long_texts", "head_and_tail", "of those, the beginning and the end stay")] if found.is_long else []),
+        GO_ON,
         *([THREE_TEACHERS] if gpu else []),
         *([EACH_TEXT_ALONE] if found.pair is not None else []),
     ]

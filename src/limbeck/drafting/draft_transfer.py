@@ -138,7 +138,8 @@ def _section(text: Unlabelled, corpus: Inspection, *, folder: Path | None) -> li
     }
     keys = [line(key, found, remarks.get(key, "")) for key, found in text.keys().items()]
     files = [place(path, folder=folder) for path in text.files]
-    return ["[transfer]", line("files", files), *keys, *_lengths(text, corpus)]
+    where = f'where = {{ {value(text.where_empty)} = "" }}  # rows without a label' if text.where_empty else ""
+    return ["[transfer]", line("files", files), *([where] if where else []), *keys, *_lengths(text, corpus)]
 
 
 def _lengths(text: Unlabelled, corpus: Inspection) -> list[str]:

@@ -28,6 +28,7 @@ COUNTED_TEXTS = 5_000  # texts whose words are counted, spread over the file
 KEYS = frozenset(CorpusSection.model_fields)
 BESIDE_TRAIN = {"dev": ("dev", "valid", "validation", "val"), "test": ("test",)}
 SURE = ("utf-8", "utf-16")  # encodings that a file's bytes leave no doubt about: valid UTF-8, or a byte order mark
+LEAST_UNLABELLED, LEAST_SHARE = 200, 0.5  # rows without a label that are learned from; as a share of the labelled ones
 LEAST_KNOWN = 0.5  # share of the rows of a file found beside train whose labels must be train's
 
 
@@ -61,6 +62,7 @@ class Inspection:
     guesses_encoding: bool = False  # because it is not UTF-8
     is_score: bool = False  # the label is a number
     score_range: tuple[float, float] = (0.0, 0.0)  # the lowest and the highest
+    unlabelled: int = 0  # rows with a text and without a label, which the corpus drops
     notes: tuple[str, ...] = ()  # what else the user should know, in lines for the terminal
 
     @property
@@ -77,6 +79,13 @@ class Inspection:
     def is_mostly_long(self) -> bool:
         """Whether at least half of the texts are documents."""
         return self.median_words > LONG_TEXT
+
+    @property
+    def learns_from_unlabelled(self) -> bool:
+        """Whether so many rows have no label that the student learns from them: beside other text a draft makes fewer
+        copies, and takes no general text."""
+        enough = self.unlabelled >= max(LEAST_UNLABELLED, self.rows * LEAST_SHARE)
+        return enough and not isinstance(self.label, list) and not self.multi_label and not self.scores
 
     @property
     def held_out(self) -> dict[str, Path]:
@@ -163,6 +172,7 @@ def inspect_file(
         beside={},
         other_language="" if (name := language_name(texts)) in LANGUAGES.values() else name,
         guesses_encoding=encoding is None and layout.form.encoding not in SURE,
+        unlabelled=dropped.without_label if layout.kind in ("csv", "tsv") or not dropped.without_text else 0,
     )
     found = replace(found, given=dict(given or {}))
     if roles.label.is_score:
@@ -237,8 +247,9 @@ def _notes_of_columns(layout: Layout, roles: Roles, found: Inspection) -> list[s
 
 def _notes_of_form(found: Inspection, dropped: Dropped) -> list[str]:
     encoding = f"encoding: {found.form.encoding}, which is a guess, as it is not UTF-8; --encoding names another"
-    rows = f"rows that are dropped: {dropped.in_words()}"
-    return [*([encoding] if found.guesses_encoding else []), *([rows] if dropped.rows else [])]
+    lost = replace(dropped, without_label=0) if found.learns_from_unlabelled else dropped
+    rows = f"rows that are dropped: {lost.in_words()}"
+    return [*([encoding] if found.guesses_encoding else []), *([rows] if lost.rows else [])]
 
 
 def _notes_of(split: str, path: Path, found: Inspection) -> list[str]:

@@ -122,11 +122,14 @@ def has_header(first: Row, rest: Sequence[Row], *, wanted: Sequence[str] = ()) -
         return True
     if any(_is_long(name) for name in names):
         return False
-    if any(name in column and 2 * len(column) < len(rest) for name, column in below):
+    if any(name and name in column and 2 * len(column) < len(rest) for name, column in below):
         return False  # a value like the others of its column
     if any(_all_numbers(column) and not _all_numbers({name}) for name, column in below):
         return True
-    return all(names) and len(set(names)) == len(names) and not any(_all_numbers({name}) for name in names)
+    given = [name for name in names if name]  # spreadsheets write empty columns, without a name
+    if len(given) < min(2, len(names)) or len(set(given)) < len(given):
+        return False
+    return not any(_all_numbers({name}) for name in given)
 
 
 def _forms(kind: KnownFormat, *, by_ending: bool, encoding: str) -> Iterator[TableForm]:

@@ -11,7 +11,7 @@ from limbeck.drafting.draft import draft_recipe, has_gpu
 from limbeck.drafting.draft_teacher import chosen_teacher
 from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import inspect_file
-from limbeck.drafting.unlabelled import is_data_file, look_at_text, text_beside
+from limbeck.drafting.unlabelled import is_data_file, look_at_text, own_unlabelled, text_beside
 from limbeck.errors import DataError, LimbeckError, PathUnusable, RecipeInvalid, in_shell
 from limbeck.recipe.extends import read_recipe
 from limbeck.recipe.files import PACKAGE, at_home, expand, find_file, search_roots
@@ -111,7 +111,7 @@ def draft_for(
     `held_out` are files of dev and test, by split. What is None is guessed.
     """
     found = inspect_file(data, text=text, pair=pair, label=label, given=held_out, encoding=encoding)
-    given = look_at_text(transfer, found) if transfer else None
+    given = look_at_text(transfer, found) if transfer else own_unlabelled(found)
     beside = None if given else text_beside(found)
     refuse_place(recipe)
     folder = recipe.parent

@@ -75,6 +75,7 @@ class Unlabelled:
     median_words: int  # in Chinese, characters
     is_cut: bool  # into sentences, because its texts are much longer than the labelled ones
     rows: int  # rows that were read; if they are cut, the number of sentences, estimated from a sample
+    where_empty: str = ""  # the column that has no label in these rows, if they are rows of the corpus's own file
 
     def keys(self) -> dict[str, object]:
         """The keys of [transfer] that are needed to read the files: those that differ from the defaults."""
@@ -85,6 +86,8 @@ class Unlabelled:
     def summary(self) -> str:
         """What was found, in a line for the terminal."""
         names = some([path.name for path in self.files])
+        if self.where_empty:
+            return f"  unlabelled: the {self.rows:,} rows without a label; the student learns from them too"
         column = "one text per line" if self.text is None else f"text: {self.text}"
         pair = "" if self.pair is None else f", second text: {self.pair}"
         cut = "; long texts, cut into sentences" if self.is_cut else ""
@@ -117,6 +120,23 @@ def look_at_text(paths: Sequence[Path], corpus: Inspection) -> Unlabelled:
         median_words=max(look.median_words for look in looks),
         is_cut=any(look.is_cut for look in looks),
         rows=sum(look.rows for look in looks),
+    )
+
+
+def own_unlabelled(corpus: Inspection) -> Unlabelled | None:
+    """The rows of the data file that have no label, as text to learn from; None if there are few."""
+    if not corpus.learns_from_unlabelled:
+        return None
+    return Unlabelled(
+        files=[corpus.path],
+        form=corpus.form,
+        text=corpus.text,
+        pair=corpus.pair,
+        labels=[],
+        median_words=corpus.median_words,
+        is_cut=False,
+        rows=corpus.unlabelled,
+        where_empty=str(corpus.label),
     )
 
 

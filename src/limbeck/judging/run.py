@@ -91,6 +91,7 @@ class Judgement:
     dev_paired: PairedAnswers | None  # the same on dev, if that is not the judged split
     worst_errors: list[dict[str, Any]]
     slices: dict[str, Any] | None  # of the shipped copy of the main candidate; None without one, or with few rows
+    answers: list[tuple[Ints, ModelAnswers] | None]  # of each line's shipped copy, and on which of the rows
     right: list[Bools | None]  # (rows) for each line, by its shipped copy; None without one, or without all answers
     largest_residuals: list[dict[str, Any]] = field(default_factory=list)  # of scores, in place of worst errors
 
@@ -159,6 +160,11 @@ def judge(
         dev_paired=PairedAnswers.between(paired_on_dev, TeacherAnswers.of(teacher, dev)) if paired_on_dev else None,
         worst_errors=_worst_errors(rows, shipped, known, corpus) if shipped else [],
         slices=_slices(rows, shipped, language=corpus.language) if shipped else None,
+        answers=[
+            (known.places, known.answers) if len(known.places) else None,
+            *((np.arange(len(rows)), found) for found, _ in rivals),
+            *((np.arange(len(rows)), found.shipped) if found.shipped else None for found in answers),
+        ],
         right=[
             _right(known.answers, rows),
             *(_right(found, rows) for found, _ in rivals),

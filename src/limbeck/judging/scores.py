@@ -110,6 +110,7 @@ def judge_scores(
         worst_errors=[],
         slices=None,
         right=[None] * len(lines),
+        answers=[None] * len(lines),
         largest_residuals=_largest_residuals(rows, judged, shipped) if shipped is not None else [],
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from limbeck.artifacts.answers import Features, Logits
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.rows import Rows, some_of_every_class
 from limbeck.artifacts.teacher_labels import LabelsWriter, TeacherLabels, save_label_facts
 from limbeck.errors import TeacherError, some
 from limbeck.labeling.asking import AskedTeacher, answers_of, hit_rate
@@ -74,6 +74,8 @@ def label(
     `rows` are by split, with ids that are unique over all of them. `fingerprint` is that of all sources together. Uses
     a fixed amount of memory plus 20 bytes per row, and 8 bytes per row for every source.
     """
+    given, rows = rows, _asked_about(rows, most=section.train_rows)
+    left_out = {split: len(given[split]) - len(part) for split, part in rows.items()}
     if section.features in ("cls", "mean") and len(sources) > 1:
         raise ValueError("features of several teachers have no common meaning")
     with written_atomically(out, kind="labels", key=key) as scratch:
@@ -96,11 +98,11 @@ def label(
         _write(scratch, answered, index=index, classes=classes, combine=combine, multi_label=multi_label)
         facts: dict[str, Any] = {
             "teacher": fingerprint,
-            "rows": len(index),
+            "rows": len(index) + sum(left_out.values()),
             "distinct_texts": texts,
-            "uncovered": unanswered,
+            "uncovered": {split: count + left_out[split] for split, count in unanswered.items()},
             "splits": {
-                split: {"rows": len(part), "distinct_texts": texts_by_split[split]} for split, part in rows.items()
+                split: {"rows": len(part), "distinct_texts": texts_by_split[split]} for split, part in given.items()
             },
         }
         if section.features in ("cls", "mean"):
@@ -112,7 +114,14 @@ def label(
         f"  {labelled:,} rows labelled: {asking['asked']:,} texts asked, "
         f"{asking['hit_rate']:.1%} of {texts * len(sources):,} answers were in the label store"
     )
+    if any(left_out.values()):
+        reporter.note(f"  not asked: {sum(left_out.values()):,} rows of train (labeling.train_rows)")
     return TeacherLabels(out)
+
+
+def _asked_about(rows: Mapping[str, Rows], *, most: int | None) -> Mapping[str, Rows]:
+    """All rows, but of train at most so many."""
+    return {**rows, "train": some_of_every_class(rows["train"], most=most, seed=0)} if "train" in rows else rows
 
 
 def _unanswered_rows(

@@ -23,6 +23,7 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Ngrams, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.kinds import kind_of
+from limbeck.transfer.text_filter import teacher_chooses
 
 PLAN = "plan.json"
 SHARE = 0.85  # of the minutes that is planned: some rows are longer than those that were timed
@@ -30,13 +31,16 @@ SHARE = 0.85  # of the minutes that is planned: some rows are longer than those 
 OVERHEAD, OVERHEAD_OF_STUDENT, SECONDS_PER_ROW = 15.0, 12.0, 0.002
 FEWEST_ROWS, FEWEST_OF_A_CLASS = 200, 20  # of the corpus, which is never cut to less
 SCALES = [2 ** (step / 4) for step in range(8, -29, -1)]  # from 4 down to 1/128
+FEWEST_STEPS = 600  # rows times epochs of the teacher: with fewer it would teach nothing
+FEWEST_COPIES = 100  # a recipe with copies makes so many
 MOST_EPOCHS, FEWEST_STUDENT_EPOCHS, MOST_COPIES = 10, 2, 30
 NGRAMS_COST = 0.3  # of a Bi-LSTM's time for a row
 TIMED_ROWS = 192
 PLANNED_KEYS = frozenset(
     {
         *("teacher.epochs", "teacher.max_rows", "distillation.epochs", "distillation.baseline_epochs"),
-        *("augmentation.copies", "transfer.rows", "transfer.pool", "corpus.max_rows"),
+        *("augmentation.copies", "augmentation.rows", "transfer.rows", "transfer.pool"),
+        *("labeling.train_rows", "corpus.max_rows"),
     }
 )
 
@@ -65,12 +69,14 @@ class Rates:
 class Amounts:
     """What a recipe asks for, or what a plan leaves of it."""
 
-    train: int
-    others: int  # rows that are only labelled: dev and test
+    train: int  # rows with labels, which students alone and n-grams learn from
+    labelled: int  # of these, the ones that the teacher answers, and students are distilled from
+    dev: int  # rows that the teacher answers after every epoch, and when it labels
+    test: int  # rows that are labelled once
     transfer: int
     teacher_epochs: int
     teacher_rows: int
-    copies: int
+    copies: float  # of each row; below 1, of that share of the rows
     student_epochs: int
     students: float  # trained on all rows, counted by their time: a Bi-LSTM is 1
     baselines: float  # trained on the training rows, counted likewise
@@ -80,38 +86,58 @@ class Amounts:
 
     def seconds(self, rates: Rates) -> float:
         """How long it takes."""
-        read = self.train * (1 + self.copies) + self.transfer
+        read = self.labelled + self.train * self.copies + self.transfer
         fine_tuning = self.teacher_rows * self.teacher_epochs / rates.fine_tuning
-        asked = self.teacher_rows + read + self.others * (1 + self.teacher_epochs)
+        asked = self.teacher_rows + read + self.dev * (1 + self.teacher_epochs) + self.test
         training = self.student_epochs * read * self.students
         training += (self.baseline_epochs or self.student_epochs) * self.train * self.baselines
         return (
             OVERHEAD
             + OVERHEAD_OF_STUDENT * (self.students + self.baselines)
-            + SECONDS_PER_ROW * (self.train + self.others)
+            + SECONDS_PER_ROW * (self.train + self.dev + self.test)
             + fine_tuning
             + asked / rates.labelling
             + training / rates.student
         )
 
     def scaled(self, scale: float) -> "Amounts":
-        """More or less of everything that can be changed. Whole epochs first, then fewer rows in a single one."""
-        steps = self.teacher_rows * self.teacher_epochs * (scale if self.has_epochs else 1)
+        """More or less of everything that can be changed. Of the teacher whole epochs go first, then rows of a single
+        one; of what it answers copies and other text, then rows of train."""
+        asked = self.teacher_rows * self.teacher_epochs
+        steps = max(min(asked, FEWEST_STEPS), asked * (scale if self.has_epochs else 1))
         epochs = min(MOST_EPOCHS, max(1, int(steps / self.teacher_rows + 1e-9)))
+        labelled, extra = self._read(scale)
         return replace(
             self,
+            labelled=labelled,
             teacher_epochs=epochs,
             teacher_rows=max(2, min(self.teacher_rows, int(steps / epochs))),
-            transfer=min(self.transfer, round(self.transfer * scale)),
-            copies=min(max(MOST_COPIES, self.copies), round(self.copies * scale)),
+            transfer=min(self.transfer, round(self.transfer * extra)),
+            copies=_copies(self.copies * extra, most=max(MOST_COPIES, self.copies)),
             student_epochs=max(FEWEST_STUDENT_EPOCHS, round(self.student_epochs * math.sqrt(scale))),
             baseline_epochs=round(self.baseline_epochs * math.sqrt(min(1.0, scale))),
         )
 
+    def _read(self, scale: float) -> tuple[int, float]:
+        """How many rows of train the teacher answers, and the scale of copies and other text, so that it answers so
+        much more or less in all."""
+        others = self.train * self.copies + self.transfer
+        if scale >= 1 or not self.has_epochs:
+            return self.labelled, scale
+        wanted = int(scale * (self.labelled + others))
+        labelled = min(self.labelled, max(self.fewest_rows, wanted))
+        return labelled, max(0, wanted - labelled) / others if others else 0.0
+
     def with_rows(self, train: int) -> "Amounts":
         """With fewer rows of the corpus, but not too few to learn from."""
         train = min(self.train, max(train, self.fewest_rows))
-        return replace(self, train=train, teacher_rows=min(self.teacher_rows, train))
+        fewer = replace(self, train=train, labelled=min(self.labelled, train))
+        return replace(fewer, teacher_rows=min(self.teacher_rows, train))
+
+
+def _copies(wanted: float, *, most: float) -> float:
+    """Whole copies of each row, or one of a part of them."""
+    return wanted if wanted < 1 else min(most, round(wanted))
 
 
 def plan(asked: Amounts, rates: Rates, *, seconds: float, may_grow: bool = True) -> Amounts:
@@ -128,10 +154,11 @@ def plan(asked: Amounts, rates: Rates, *, seconds: float, may_grow: bool = True)
     for amounts in _smaller_and_smaller(asked, smallest, scales=scales):
         if amounts.seconds(rates) <= seconds:
             return amounts
-    return smallest.with_rows(smallest.train // 64)
+    return smallest.with_rows(0)
 
 
 def _smaller_and_smaller(asked: Amounts, smallest: Amounts, *, scales: Sequence[float]) -> Iterator[Amounts]:
+    """Rows of train are cut last: without the teacher's answers, a linear classifier still learns from their labels."""
     yield from (asked.scaled(scale) for scale in scales)
     yield from (smallest.with_rows(smallest.train // divisor) for divisor in (2, 4, 8, 16, 32, 64))
 
@@ -185,7 +212,9 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
     seeds = len(recipe.distillation.seeds)
     return Amounts(
         train=train,
-        others=sum(len(rows) for split, rows in corpus.splits.items() if split != "train"),
+        labelled=min(recipe.labeling.train_rows or train, train),
+        dev=len(corpus.splits["dev"]),
+        test=len(corpus.splits.get("test", ())),
         transfer=transfer,
         teacher_epochs=teacher.epochs if isinstance(teacher, EncoderTeacher) else 1,
         teacher_rows=min((teacher.max_rows if isinstance(teacher, EncoderTeacher) else None) or train, train),
@@ -204,21 +233,30 @@ def overrides_of(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: i
     train = len(corpus.splits["train"])
     # What the teacher chooses from is gathered, and labelled; without a choice, what is gathered is what is kept.
     kept = recipe.transfer.rows if recipe.transfer else None
-    cut_text = {"transfer.pool": max(1, chosen.transfer)}
-    if kept is not None:
-        cut_text = {"transfer.rows": max(1, min(kept, chosen.transfer))}
-        cut_text |= {"transfer.pool": max(1, chosen.transfer)} if transfer > kept else {}
+    chooses = recipe.transfer is not None and teacher_chooses(recipe.transfer)
+    cut_text = {}
+    if kept is not None or not chooses:
+        cut_text["transfer.rows"] = max(1, min(kept or transfer, chosen.transfer))
+    if chooses and transfer > (kept or 0):
+        cut_text["transfer.pool"] = max(1, chosen.transfer)
     of_epochs = {"teacher.epochs": chosen.teacher_epochs}
     of_epochs |= {"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}
     keys = {
         **(of_epochs if chosen.has_epochs else {}),
         "distillation.epochs": chosen.student_epochs,
         **({"distillation.baseline_epochs": chosen.baseline_epochs} if chosen.baseline_epochs else {}),
-        **({"augmentation.copies": max(1, chosen.copies)} if recipe.augmentation else {}),
+        **(_keys_of_copies(chosen) if recipe.augmentation else {}),
         **(cut_text if chosen.transfer < transfer else {}),
+        **({"labeling.train_rows": chosen.labelled} if chosen.labelled < chosen.train else {}),
         **({"corpus.max_rows": chosen.train} if chosen.train < train else {}),
     }
     return [f"{key}={value}" for key, value in keys.items()]
+
+
+def _keys_of_copies(chosen: Amounts) -> dict[str, int]:
+    if chosen.copies >= 1:
+        return {"augmentation.copies": int(chosen.copies)}
+    return {"augmentation.copies": 1, "augmentation.rows": max(FEWEST_COPIES, int(chosen.train * chosen.copies))}
 
 
 def in_words(chosen: Amounts, rates: Rates, *, asked: Amounts, minutes: float) -> str:
@@ -231,14 +269,23 @@ def in_words(chosen: Amounts, rates: Rates, *, asked: Amounts, minutes: float) -
     takes = chosen.seconds(rates) / 60
     fits = "" if takes <= minutes else ", which is too long, but less would teach nothing"
     texts = f", {amount('transfer', 'other texts')}" if asked.transfer else ""
-    copies = f"{amount('copies', 'copies of each row')}, " if asked.copies else ""
+    answered = [amount("labelled", "training rows")] if chosen.labelled < chosen.train else []
+    answered += [_copies_in_words(chosen, asked)] if asked.copies else []
+    answers = f"{' and '.join(answered)}, " if answered else ""
     epochs = f"{amount('teacher_epochs', 'epochs')} of " if asked.has_epochs else ""
     return (
         f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {amount('train', 'training rows')}{texts}; "
         f"teacher: {epochs}{amount('teacher_rows', 'rows')} at "
-        f"{rates.fine_tuning:,.0f}/s; {copies}labelled at {rates.labelling:,.0f}/s; "
+        f"{rates.fine_tuning:,.0f}/s; {answers}labelled at {rates.labelling:,.0f}/s; "
         f"students: {amount('student_epochs', 'epochs')} at {rates.student:,.0f}/s"
     )
+
+
+def _copies_in_words(chosen: Amounts, asked: Amounts) -> str:
+    before = "" if chosen.copies == asked.copies else f" (recipe: {asked.copies:,} of each row)"
+    if chosen.copies >= 1:
+        return f"{chosen.copies:,} copies of each row{before.replace(' of each row', '')}"
+    return f"{_keys_of_copies(chosen)['augmentation.rows']:,} copies{before}"
 
 
 def measured_rates(recipe: Recipe, corpus: Corpus, gathered: ExtraText) -> Rates:

@@ -13,8 +13,9 @@ from limbeck.artifacts.candidate import Candidate, RefusedCandidate
 from limbeck.artifacts.corpus import Corpus, rarest_and_most_frequent
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import README, ModelFolder
+from limbeck.artifacts.predictions import Predictions, save_predictions
 from limbeck.artifacts.report import Report, save_report, save_right_rows
-from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
@@ -74,13 +75,7 @@ def evaluate(
     rows, runnable_members = judged_rows(corpus), runnable(members)
     with written_atomically(out, kind="report", key=key) as scratch:
         judged = _judged(
-            ordered,
-            corpus=corpus,
-            teacher=labels,
-            section=section,
-            reporter=reporter,
-            rival=rival,
-            max_size_mb=max_size_mb,
+            ordered, corpus=corpus, teacher=labels, section=section, reporter=reporter, rival=rival, limit=max_size_mb
         )
         costs = measure_costs(
             ordered,
@@ -118,33 +113,60 @@ def evaluate(
             "augmentation": augmentation,
             "cascade": _cascade(judged, models[0], models[-len(ordered) :], split=corpus.judged_split),
             "worst_errors": judged.worst_errors,
+            "largest_residuals": judged.largest_residuals,
             "slices": _slices(judged, models[-len(ordered) :]),
             "curves": training_curves(ordered),
-            **({} if corpus.task.has_classes else {"largest_residuals": judged.largest_residuals}),
         }
-        right = {
-            model["name"]: found.tolist()
-            for model, found in zip(models, judged.right, strict=True)
-            if found is not None
-        }
-        keys, names = [key.tobytes() for key in rows.keys], _label_names(rows, corpus)
+        judged_lines = zip(models, judged.right, strict=True)
+        right = {model["name"]: found.tolist() for model, found in judged_lines if found is not None}
+        keys, names = [key.tobytes() for key in rows.keys], label_names(rows, corpus)
         save_right_rows(scratch, right, keys=keys, labels=names)
+        predictions = _predictions([model["name"] for model in models], judged, corpus)
+        save_predictions(
+            scratch, predictions, rows=rows, labels=names, classes=corpus.labels, multi_label=corpus.is_multi_label
+        )
         data["corrections"] = compared_with_before(corrections, models=models, best=judged.best, report=scratch)
         save_report(scratch, data=data, page=page(data))
     return Report(out)
 
 
-def _judged(candidates: Sequence[Candidate], *, corpus: Corpus, **inputs: Any) -> Judgement:
+def _judged(candidates: Sequence[Candidate], *, corpus: Corpus, limit: float | None, **inputs: Any) -> Judgement:
     if not corpus.task.has_classes:
-        return judge_scores(candidates, corpus=corpus, **inputs)
-    return judge(candidates, corpus=corpus, by=_chosen_by(corpus), **inputs)
+        return judge_scores(candidates, corpus=corpus, max_size_mb=limit, **inputs)
+    return judge(candidates, corpus=corpus, by=_chosen_by(corpus), max_size_mb=limit, **inputs)
 
 
-def _label_names(rows: Rows, corpus: Corpus) -> list[list[str]]:
-    if corpus.scale is not None:  # no row is right or wrong, but which rows were judged can be compared
+def label_names(rows: Rows, corpus: Corpus) -> list[list[str]]:
+    """The names of each row's labels, also of those that only test has; or its score."""
+    if corpus.scale is not None:
         return [[f"{score:.6g}"] for score in corpus.scale.scores(rows.labels, clip=False).tolist()]
-    numbers = (np.flatnonzero(label).tolist() if np.ndim(label) else [int(label)] for label in rows.labels)
-    return [[corpus.labels[number] for number in of_row] for of_row in numbers]
+    return [
+        [
+            corpus.labels[number] if number >= 0 else corpus.unknown_labels[FIRST_UNKNOWN - number]
+            for number in _numbers_of(label)
+        ]
+        for label in rows.labels
+    ]
+
+
+def _numbers_of(label: Any) -> list[int]:
+    return np.flatnonzero(label).tolist() if np.ndim(label) else [int(label)]
+
+
+def _predictions(names: Sequence[str], judged: Judgement, corpus: Corpus) -> dict[str, Predictions]:
+    """What each model answered, by its name; a model without a shipped copy, or without answers, is left out."""
+    return {
+        name: Predictions(
+            places=places,
+            labels=[[corpus.labels[number] for number in _numbers_of(label)] for label in found.predicted[0]],
+            probability=found.confidence[0],
+            logits=found.logits[0],
+            temperature=found.temperatures[0] if found.temperatures else 1.0,
+        )
+        for name, (places, found) in (
+            (name, answers) for name, answers in zip(names, judged.answers, strict=True) if answers is not None
+        )
+    }
 
 
 def rival_of(recipe: Recipe, corpus: Corpus, run: RunFolder) -> RivalFolder | None:
@@ -345,7 +367,7 @@ def int8_teacher(
         shutil.rmtree(folder.with_name(f"{folder.name}.partial"), ignore_errors=True)
 
 
-KEYS = ("epoch", "loss", "dev_accuracy", "losses", "dev_spearman")  # the last one for scores, in place of accuracy
+KEYS = ("epoch", "loss", "dev_accuracy", "dev_spearman", "losses")  # accuracy of labels, Spearman of scores
 MAX_POINTS = 120  # per training
 
 

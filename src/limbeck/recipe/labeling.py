@@ -16,6 +16,10 @@ class Labeling(Section):
     tokens_per_batch: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
     """Maximum number of tokens in a batch, including padding; texts are sorted by length. Default: 1,024 on a CPU,
     65,536 on a GPU. Lower it if the GPU runs out of memory."""
+    train_rows: int | None = Field(default=None, ge=2)
+    """The teacher answers at most this many rows of train, drawn at random, but a few of every class: all that students
+    are distilled from, beside other text. Students that are trained alone learn from the labels of all rows. Default:
+    all."""
     rows_per_shard: Annotated[int, decides_nothing()] = Field(default=4096, ge=1)
     """Rows written at a time; a killed run labels at most this many again."""
     features: Literal["auto", "none", "cls", "mean"] = "auto"

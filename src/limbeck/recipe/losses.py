@@ -13,7 +13,6 @@ Temperature = PositiveNumber
 TwoLayers = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
 LayerMap = Literal["uniform", "last", "top", "skip", "every"] | list[TwoLayers]
 Projection = Literal["shared", "each"]
-ForScores = Literal["too", "never", "only"]
 
 
 class AnyLoss(Section):
@@ -24,7 +23,6 @@ class AnyLoss(Section):
 
     needs: ClassVar[frozenset[Need]] = frozenset({"logits"})  # from corpus, stored labels, or the teacher itself
     exclusive: ClassVar[bool] = False  # whether it requires rows with a single label
-    for_scores: ClassVar[ForScores] = "too"  # whether it can be used where rows have scores
 
     weight: Weight = 1.0
     """Weight of this loss in the sum: a number, or a schedule such as { kind = "linear", start = 1.0, end = 0.0 }."""
@@ -59,8 +57,6 @@ class ProbabilityMse(AnyLoss):
     """Squared distance between the student's and the teacher's probabilities: bounded, so that rows on which the
     teacher is far off pull less."""
 
-    for_scores: ClassVar[ForScores] = "never"
-
     kind: Literal["probability_mse"]
     """The kind of loss."""
     temperature: Temperature = 1.0
@@ -70,8 +66,6 @@ class ProbabilityMse(AnyLoss):
 class SoftTargets(AnyLoss):
     """KL divergence to the teacher's softened distribution, times T² (Hinton et al. 2015); with several labels per row,
     that of each class separately."""
-
-    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["soft_targets"]
     """The kind of loss."""
@@ -83,7 +77,6 @@ class JensenShannon(AnyLoss):
     """Jensen-Shannon divergence between the softened distributions, times T²: bounded and symmetric."""
 
     exclusive: ClassVar[bool] = True
-    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["jensen_shannon"]
     """The kind of loss."""
@@ -96,7 +89,6 @@ class Dkd(AnyLoss):
 
     needs: ClassVar[frozenset[Need]] = frozenset({"labels", "logits"})
     exclusive: ClassVar[bool] = True
-    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["dkd"]
     """The kind of loss."""
@@ -113,7 +105,6 @@ class Dist(AnyLoss):
     """DIST (Huang et al. 2022): correlation with the teacher over each row's classes and over each class's rows."""
 
     exclusive: ClassVar[bool] = True
-    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["dist"]
     """The kind of loss."""
@@ -130,7 +121,6 @@ class StandardisedLogits(AnyLoss):
     their difference is left."""
 
     exclusive: ClassVar[bool] = True
-    for_scores: ClassVar[ForScores] = "never"
 
     kind: Literal["standardised_logits"]
     """The kind of loss."""
@@ -142,8 +132,6 @@ class Huber(AnyLoss):
     """Huber's loss between the student's and the teacher's scores: a few strange scores pull less than with
     logit_mse."""
 
-    for_scores: ClassVar[ForScores] = "only"
-
     kind: Literal["huber"]
     """The kind of loss."""
     delta: float = Field(default=1.0, gt=0)
@@ -154,8 +142,6 @@ class Ranking(AnyLoss):
     """Pairwise ranking within a batch (RankNet, Burges et al. 2005): of two rows, the student should give the higher
     score to the one to which the teacher gives it. It does not say where scores lie, so it needs logit_mse, huber or
     hard_labels beside it."""
-
-    for_scores: ClassVar[ForScores] = "only"
 
     kind: Literal["ranking"]
     """The kind of loss."""
@@ -263,7 +249,23 @@ class MappedLoss(LayerLoss):
         return self
 
 
-class HiddenMse(MappedLoss):
+class AddedLoss(MappedLoss):
+    """A loss between pairs of layers, one number for each pair."""
+
+    layer_weights: Literal["mean", "sum"] | list[Annotated[float, Field(ge=0)]] = "mean"
+    """How the numbers of the pairs are added: their "mean", so that `weight` means the same for any number of layers;
+    their "sum", as TinyBERT has it; or a weight for each pair, in their order from the bottom."""
+
+    @model_validator(mode="after")
+    def _a_weight_for_each_pair(self) -> Self:
+        if not isinstance(self.layer_weights, list) or isinstance(self.layers, str):
+            return self
+        if len(self.layer_weights) != len(self.layers):
+            raise ValueError(f"layers has {len(self.layers)} pairs, and layer_weights {len(self.layer_weights)}")
+        return self
+
+
+class HiddenMse(AddedLoss):
     """Mean squared error between hidden states, through a learned projection where widths differ (TinyBERT)."""
 
     kind: Literal["hidden_mse"]
@@ -272,7 +274,7 @@ class HiddenMse(MappedLoss):
     """One projection for all layers, as in TinyBERT, or one for each."""
 
 
-class HiddenCosine(MappedLoss):
+class HiddenCosine(AddedLoss):
     """One minus the cosine between hidden states, through a learned projection where widths differ (DistilBERT)."""
 
     kind: Literal["hidden_cosine"]
@@ -290,7 +292,7 @@ class EmbeddingMse(LayerLoss):
     """The kind of loss."""
 
 
-class AttentionMse(MappedLoss):
+class AttentionMse(AddedLoss):
     """Mean squared error between attention scores before the softmax (TinyBERT); both need the same number of heads."""
 
     reads_attention: ClassVar[bool] = True
@@ -299,7 +301,7 @@ class AttentionMse(MappedLoss):
     """The kind of loss."""
 
 
-class AttentionKl(MappedLoss):
+class AttentionKl(AddedLoss):
     """KL divergence between attention distributions; both need the same number of heads."""
 
     reads_attention: ClassVar[bool] = True
@@ -347,7 +349,7 @@ class MiniLmV2(LayerLoss):
     """Layer of the teacher, counted from 1. Default: its last. For large teachers an upper middle one is better."""
 
 
-class Nst(MappedLoss):
+class Nst(AddedLoss):
     """Neuron selectivity transfer (Huang & Wang 2017): which tokens of a text are similar. Widths may differ."""
 
     kind: Literal["nst"]

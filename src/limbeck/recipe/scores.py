@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from limbeck.kinds import LOSS_KINDS
 from limbeck.recipe.losses import AnyLoss, HardLabels
 from limbeck.recipe.teacher import each_teacher
 
@@ -16,7 +17,7 @@ def refuse_class_only(recipe: "Recipe") -> None:
     a recipe of classes."""
     losses = recipe.distillation.every_loss
     if not recipe.corpus.is_score:
-        if wrong := [loss.kind for loss in losses if loss.for_scores == "only"]:
+        if wrong := [loss.kind for loss in losses if LOSS_KINDS[loss.kind].scores == "only"]:
             raise ValueError(f'{", ".join(wrong)}: for scores only, and corpus.task is "classification": remove it')
         return
     _refuse_losses(losses)
@@ -29,7 +30,7 @@ def refuse_class_only(recipe: "Recipe") -> None:
 
 
 def _refuse_losses(losses: list[AnyLoss]) -> None:
-    if wrong := [loss.kind for loss in losses if loss.for_scores == "never"]:
+    if wrong := [loss.kind for loss in losses if LOSS_KINDS[loss.kind].scores == "never"]:
         raise ValueError(
             f'{", ".join(wrong)}: compares probabilities of classes, and corpus.task is "regression": use {INSTEAD}'
         )

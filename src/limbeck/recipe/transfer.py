@@ -35,7 +35,8 @@ class Transfer(Section):
     encoding: str = "utf-8"
     """Encoding of text files."""
     where: dict[str, str] = {}
-    """Use only rows whose columns have these values: {source = "imdb"}. Default: all rows."""
+    """Use only rows whose columns have these values: {source = "imdb"}; {label = ""} are those that have none. Default:
+    all rows."""
     share: float = Field(default=1.0, gt=0, le=1)
     """Share of the texts to use, drawn at random before they are cut: a tenth of a large file is enough for some
     thousand rows, and is gathered ten times as fast."""

@@ -45,9 +45,9 @@ def read_table(
 ) -> Iterator[Record]:
     """The rows, one by one; `columns` maps what the recipe calls a column ("text", "label") to the column.
 
-    `where` keeps only rows whose columns hold these values. Cells of JSON and parquet become text: true → "true",
-    1.0 → "1". A null, an empty label, and a row of another form than the first are errors with the row's number;
-    so is a file without any row.
+    `where` keeps only rows whose columns hold these values; "" is an empty cell, blanks, or a null. Cells of JSON and
+    parquet become text: true → "true", 1.0 → "1". Another null, an empty label, and a row of another form than the
+    first are errors with the row's number; so is a file without any row.
     """
     table = open_table(path, form=form, watch=watch)
     if "text" in columns and table.format == "lines":
@@ -64,7 +64,7 @@ def table_records(table: RawTable, *, columns: Mapping[str, Column], where: Mapp
     for number, cells in table.rows([*wanted, *conditions]):
         is_empty = False
         values = tuple(_as_text(cell, key=key, path=path, number=number) for key, cell in zip(keys, cells, strict=True))
-        if values[len(wanted) :] == tuple(conditions.values()):
+        if all(_holds(cell, value) for cell, value in zip(values[len(wanted) :], conditions.values(), strict=True)):
             yield Record(number, values[: len(wanted)])
     if is_empty:
         raise FileEmpty(path=path)
@@ -142,9 +142,15 @@ class TableUnnamed(DataError):
         )
 
 
+def _holds(cell: str, value: str) -> bool:
+    return cell == value if value else not cell.strip()
+
+
 def _as_text(cell: object, *, key: str, path: Path, number: int) -> str:
     if key == "label":
         return label_text(cell, path=path, number=number)
+    if cell is None and key.startswith("where."):
+        return ""
     return cell if isinstance(cell, str) else plain_text(cell, key=key, path=path, number=number)
 
 

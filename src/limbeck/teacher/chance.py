@@ -5,7 +5,7 @@ from limbeck.errors import TeacherError
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import NearChance
 from limbeck.teacher.kinds import kind_of
-from limbeck.training.skill import MIN_OTHERS, NEAR_CHANCE
+from limbeck.training.skill import HOPELESS, MIN_OTHERS, NEAR_CHANCE, skill_at_best
 
 SWAPPED = -0.3  # a skill below this is not chance: the teacher learned something, under other class names
 
@@ -56,8 +56,8 @@ def refuse_guessing(
 ) -> None:
     """Raise, or with "warn" print a warning, if the teacher's skill on dev is that of random guessing, or worse.
 
-    It is a warning too if hardly any dev row is of another class than the most frequent one: then a good teacher may
-    have no skill there by bad luck.
+    It is a warning too if that may be bad luck: if hardly any dev row is of another class than the most frequent one,
+    or if so few rows cannot tell it from a teacher that has some skill.
 
     `table` is the recipe's table with `near_chance`. An encoder that was fine-tuned on pairs joined into one text
     (`has_read_together`) could read the two texts separately.
@@ -79,7 +79,9 @@ def refuse_guessing(
         text = f"whether the teacher {facts.name} does better than guessing cannot be said: {few}; label more of them"
         reporter.note(f"  warning: {text}", style="warning")
         return
-    if near_chance == "stop":
+    at_best = skill_at_best(facts.dev_skill, accuracy=facts.dev_accuracy, rows=rows)
+    has_one_answer = facts.dev_skill == 0  # a kappa of exactly 0: the same for all rows, however many these are
+    if near_chance == "stop" and (has_one_answer or at_best < HOPELESS):
         raise TeacherNearChance(
             name=facts.name,
             accuracy=facts.dev_accuracy,

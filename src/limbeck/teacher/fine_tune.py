@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.rows import Rows, draw_order
+from limbeck.artifacts.rows import Rows, some_of_every_class
 from limbeck.models.mean_encoder import MeanEncoderConfig
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.teacher import EncoderTeacher
@@ -38,7 +37,6 @@ from limbeck.training.token_rows import TokenRows
 from limbeck.training.tracks import Tracks
 
 History = list[dict[str, Any]]
-FEW_OF_A_CLASS = 8  # rows of each that `max_rows` keeps, where it can
 HISTORY = "history.json"  # in the work folder: what a group of processes found
 # Others ask the GPU for a number in every step (XLM, Longformer), or draw on the CPU which layers to leave out (BART).
 CAPTURABLE = {"albert", "bert", "camembert", "distilbert", "electra", "ernie", "mpnet", "roberta", "xlm-roberta"}
@@ -175,18 +173,8 @@ def _fine_tune_here(
 
 
 def rows_to_learn(train: Rows, section: EncoderTeacher) -> Rows:
-    """The training rows, or `max_rows` of them: the first ones drawn of every class, then the first ones of all."""
-    if section.max_rows is None or section.max_rows >= len(train):
-        return train
-    drawn = sorted(range(len(train)), key=lambda at: draw_order(section.seed, train.ids[at]))
-    seen: Counter[bytes] = Counter()
-    later = []  # whether a row is not among the first of its class, in the order of the draw
-    for at in drawn:
-        label = train.labels[at].tobytes()
-        seen[label] += 1
-        later.append(seen[label] > FEW_OF_A_CLASS)
-    order = np.array(drawn)[np.argsort(later, kind="stable")]
-    return train.select(np.sort(order[: section.max_rows]))
+    """The training rows, or `max_rows` of them with some of every class."""
+    return some_of_every_class(train, most=section.max_rows, seed=section.seed)
 
 
 def _whole_history(progress: Progress, fitted: dict[str, Any] | None, reporter: Reporter) -> History:

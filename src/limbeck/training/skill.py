@@ -113,9 +113,18 @@ def guessing(logits: Logits, labels: Labels, *, names: Sequence[str]) -> str:
     most = int(counts.argmax())
     if counts[most] >= ONE_CLASS * len(labels) and (labels != most).sum() >= MIN_OTHERS:
         return f"it answers '{names[most]}' for {counts[most]:,} of {len(labels):,} dev rows"
-    expected = (float((answers == labels).mean()) - found) / (1 - found)
-    error = math.sqrt(max(expected, 0.0) / (len(labels) * max(1 - expected, 1e-9)))
-    return f"Cohen's kappa on dev is {found:.2f} (guessing: 0)" if found + 2 * error < HOPELESS else ""
+    accuracy = float((answers == labels).mean())
+    is_hopeless = skill_at_best(found, accuracy=accuracy, rows=len(labels)) < HOPELESS
+    return f"Cohen's kappa on dev is {found:.2f} (guessing: 0)" if is_hopeless else ""
+
+
+def skill_at_best(kappa: float, *, accuracy: float | None, rows: int) -> float:
+    """The largest skill that so many rows leave likely: two standard errors above the kappa that was found. Without an
+    accuracy it is a correlation, whose standard error is 1 / √rows where there is none."""
+    if accuracy is None:
+        return kappa + 2 / math.sqrt(max(rows, 1))
+    expected = (accuracy - kappa) / (1 - kappa)
+    return kappa + 2 * math.sqrt(max(expected, 0.0) / (max(rows, 1) * max(1 - expected, 1e-9)))
 
 
 def rows_of_others(labels: Labels) -> int | None:

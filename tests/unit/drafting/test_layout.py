@@ -30,6 +30,14 @@ def test_words_above_a_column_of_numbers_make_a_header() -> None:
     assert has_header(("what they said", "verdict"), ROWS)
 
 
+def test_empty_columns_without_a_name_do_not_hide_the_header() -> None:
+    rows = [("ham", "see you at eight", "", ""), ("spam", "you have won", "", ""), ("ham", "late again", "", "x")] * 5
+
+    assert has_header(("v1", "v2", "", ""), rows)
+    assert not has_header(("ham", "on my way", "", ""), rows)
+    assert not has_header(("on my way", "", "", ""), rows)
+
+
 def test_a_name_the_user_gave_makes_a_header() -> None:
     rows = [("one", "x"), ("two", "y"), ("three", "x")]
 

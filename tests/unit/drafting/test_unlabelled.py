@@ -2,11 +2,13 @@
 
 import gzip
 import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from limbeck.drafting.draft import draft_recipe
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.drafting.unlabelled import (
     TransferFilesDiffer,
@@ -15,6 +17,7 @@ from limbeck.drafting.unlabelled import (
     Unlabelled,
     is_data_file,
     look_at_text,
+    own_unlabelled,
     text_beside,
 )
 from limbeck.errors import FileEmpty, FileMissing
@@ -230,3 +233,39 @@ def test_a_folder_is_not_a_data_file_whatever_its_name(tmp_path: Path) -> None:
     folder.mkdir()
 
     assert not is_data_file(str(folder))
+
+
+def test_rows_without_a_label_are_text_to_learn_from(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    labelled = [f"soup number {number} was cold,{'good' if number % 2 else 'bad'}" for number in range(100)]
+    bare = [f"nobody has judged meal {number}," for number in range(300)]
+    path.write_text("\n".join(["meal,label", *labelled, *bare]))
+
+    found = inspect_file(path)
+    draft = draft_recipe(path, found, data_path="rows.csv", folder=tmp_path, transfer=own_unlabelled(found))
+
+    assert (found.rows, found.unlabelled) == (100, 300)
+    assert "dropped" not in found.summary()
+    assert tomllib.loads(draft)["transfer"] == {"files": ["rows.csv"], "where": {"label": ""}, "text": "meal"}
+
+
+def test_few_rows_without_a_label_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    labelled = [f"soup number {number} was cold,{'good' if number % 2 else 'bad'}" for number in range(100)]
+    path.write_text("\n".join(["meal,label", *labelled, *["nobody has judged this,"] * 40]))
+
+    found = inspect_file(path)
+
+    assert own_unlabelled(found) is None
+    assert "rows that are dropped: 40 without label" in found.summary()
+
+
+def test_a_condition_for_empty_cells_finds_blanks_and_nulls(tmp_path: Path) -> None:
+    csv = write(tmp_path / "rows.csv", "meal,verdict", "soup,good", "rice,", "bread, ")
+    lines = [{"meal": "soup", "verdict": "good"}, {"meal": "rice", "verdict": None}, {"meal": "bread", "verdict": ""}]
+    jsonl = write(tmp_path / "rows.jsonl", *map(json.dumps, lines))
+    section = Transfer(files=[str(csv), str(jsonl)], text="meal", where={"verdict": ""})
+
+    found = [text for source in text_sources(section) for _, (text, *_) in source.records(lambda *_: None)]
+
+    assert found == ["rice", "bread"] * 2

@@ -95,10 +95,11 @@ def labelled(
     uncovered: Literal["stop", "skip"] = "stop",
     features: Literal["none", "cls", "mean"] = "none",
     reporter: Any = None,
+    train_rows: int | None = None,
 ) -> TeacherLabels:
     splits = {"train": rows} if isinstance(rows, Rows) else rows
     return label(
-        Labeling(rows_per_shard=3, features=features),
+        Labeling(rows_per_shard=3, features=features, train_rows=train_rows),
         rows=splits,
         classes=2,
         multi_label=False,
@@ -456,3 +457,23 @@ def test_rows_in_a_file_are_read_slice_by_slice_and_never_kept(tmp_path: Path) -
 
     assert set(vars(rows)) <= {"table", "_file", "ids"}  # no texts, keys or labels; the ids are this test's own
     assert labels.for_rows(rows.ids)[:, 0].tolist() == [6.0] * 10 + [7.0] * 10
+
+
+def test_of_train_some_rows_of_every_class_are_asked_and_the_others_are_counted(tmp_path: Path) -> None:
+    texts = [f"text {'!' * number}" for number in range(20)]
+    classes = [0] * 17 + [1] * 3
+    train = Rows.of(ids=[f"train-{number}" for number in range(20)], texts=texts, labels=classes)
+    dev, teacher, reporter = Rows.of(ids=["dev-0"], texts=["a"], labels=[0]), LengthTeacher(), Listener()
+
+    found = labelled(tmp_path, {"train": train, "dev": dev}, teacher, train_rows=12, reporter=reporter)
+
+    covered = found.covers(train.ids)
+    assert covered.sum() == 12
+    assert covered[17:].all()  # the rare class
+    assert found.covers(dev.ids).all()
+    assert len(teacher.asked) == 13
+    assert found.facts["rows"] == 21
+    assert found.facts["uncovered"] == {"train": 8, "dev": 0}
+    assert any("not asked: 8 rows of train" in note for note in reporter.notes)
+    with pytest.raises(LabelsDoNotCover):
+        found.for_rows(train.ids)

@@ -29,7 +29,9 @@ from limbeck.recipe.recipe import Recipe
 RATES = Rates(fine_tuning=80.0, labelling=400.0, student=2_000.0)
 ASKED = Amounts(
     train=10_000,
-    others=3_000,
+    labelled=10_000,
+    dev=1_000,
+    test=2_000,
     transfer=0,
     teacher_epochs=3,
     teacher_rows=10_000,
@@ -41,10 +43,12 @@ ASKED = Amounts(
 
 
 def test_the_seconds_of_a_plan_by_hand() -> None:
-    small = replace(ASKED, train=100, others=20, teacher_rows=100, teacher_epochs=2, copies=1, student_epochs=5)
+    small = replace(
+        ASKED, train=100, labelled=100, dev=20, test=80, teacher_rows=100, teacher_epochs=2, copies=1, student_epochs=5
+    )
 
-    # 15 + 12·2 + 0.002·120; 200 rows at 80/s; (100 + 200 + 20·3) at 400/s; 5 · (200 + 100) at 2,000/s
-    assert small.seconds(RATES) == pytest.approx(39.24 + 2.5 + 0.9 + 0.75)
+    # 15 + 12·2 + 0.002·200; 200 rows at 80/s; (100 + 200 + 20·3 + 80) at 400/s; 5 · (200 + 100) at 2,000/s
+    assert small.seconds(RATES) == pytest.approx(39.4 + 2.5 + 1.1 + 0.75)
 
 
 @pytest.mark.parametrize("minutes", [2, 5, 10, 20, 60])
@@ -65,8 +69,29 @@ def test_more_minutes_never_mean_less_of_anything() -> None:
         assert less.student_epochs <= more.student_epochs
 
 
+def test_rows_that_there_is_no_time_to_answer_keep_their_labels() -> None:
+    """The teacher takes longer to answer all documents than there is time; n-grams still learn from all labels."""
+    documents = replace(ASKED, train=25_000, labelled=25_000, copies=0, teacher_rows=1_200, teacher_epochs=1)
+
+    chosen = plan(documents, Rates(fine_tuning=13.0, labelling=37.0, student=300.0), seconds=600)
+
+    assert chosen.train == 25_000
+    assert 2_000 < chosen.labelled < 25_000
+    assert chosen.teacher_rows >= 600  # with a handful it would teach nothing
+
+
+def test_copies_are_cut_before_rows() -> None:
+    some = plan(ASKED, RATES, seconds=0.6 * ASKED.seconds(RATES))
+    none = plan(ASKED, RATES, seconds=0.15 * ASKED.seconds(RATES))
+
+    assert (some.labelled, some.train) == (10_000, 10_000)
+    assert 0 < some.copies < ASKED.copies
+    assert none.copies == 0
+    assert none.labelled < none.train == 10_000
+
+
 def test_in_very_little_time_the_corpus_is_cut() -> None:
-    chosen = plan(replace(ASKED, train=50_000, teacher_rows=50_000), RATES, seconds=150)
+    chosen = plan(replace(ASKED, train=50_000, labelled=50_000, teacher_rows=50_000), RATES, seconds=150)
 
     assert chosen.train < 50_000
     assert chosen.teacher_rows <= chosen.train
@@ -155,7 +180,8 @@ def test_rates_are_timed_on_rows_and_text_as_they_will_be_read(toy_corpus: Corpu
     ("section", "gathered", "chosen", "expected"),
     [
         ({"rows": 20_000}, 20_000, 5_000, {"transfer.rows=5000"}),
-        ({}, 20_000, 5_000, {"transfer.pool=5000"}),
+        ({}, 20_000, 5_000, {"transfer.rows=5000"}),  # nothing is chosen: a pool would be kept whole
+        ({"least_confidence": 0.6}, 20_000, 5_000, {"transfer.pool=5000"}),
         # The teacher chooses 10,000 of 40,000: there are never more rows than the recipe has.
         ({"rows": 10_000, "choice": "balanced"}, 40_000, 30_000, {"transfer.rows=10000", "transfer.pool=30000"}),
         ({"rows": 10_000, "choice": "balanced"}, 40_000, 4_000, {"transfer.rows=4000", "transfer.pool=4000"}),
@@ -179,3 +205,16 @@ def test_a_plan_says_what_the_recipe_had_where_it_cut() -> None:
     assert "2 copies of each row (recipe: 4), labelled" in words
     assert "students: 8 epochs at" in words
     assert "other texts" not in words
+
+
+def test_less_than_one_copy_of_each_row_is_some_copies(toy_corpus: Corpus) -> None:
+    rows = len(toy_corpus.splits["train"])
+    asked = recipe(augmentation={"copies": 4, "methods": [{"kind": "masking"}]})
+    few = replace(ASKED, train=rows, labelled=rows // 2, copies=0)
+
+    keys = overrides_of(few, asked, toy_corpus, transfer=0)
+
+    assert {"augmentation.copies=1", "augmentation.rows=100", f"labeling.train_rows={rows // 2}"} <= set(keys)
+    assert {key.partition("=")[0] for key in keys} <= PLANNED_KEYS
+    words = in_words(few, RATES, asked=replace(ASKED, train=rows), minutes=3)
+    assert f"{rows // 2:,} training rows (recipe: 10,000) and 100 copies (recipe: 4 of each row), labelled at" in words

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from limbeck.artifacts.atomic_folder import why_redo, written_atomically
@@ -15,13 +16,13 @@ from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report, read_right_rows
-from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.judging.rival import make_rival
 from limbeck.pipeline import evaluation
-from limbeck.pipeline.evaluation import evaluate
+from limbeck.pipeline.evaluation import evaluate, label_names
 from limbeck.progress import SilentReporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.timing import costs
@@ -273,6 +274,18 @@ def test_the_rows_that_the_shipped_copies_have_right_are_stored(made: Report) ->
         assert bits.bit_count() / 6 == pytest.approx(accuracy)
 
 
+def test_every_accuracy_can_be_recomputed_from_the_stored_predictions(made: Report) -> None:
+    rows = pq.read_table(made.folder / "predictions.parquet").to_pylist()
+
+    for entry in made.data["models"]:
+        right = [row[entry["name"]] == row["label"] for row in rows]
+        assert sum(right) / len(rows) == pytest.approx(entry.get("shipped_accuracy") or entry["accuracy"])
+        logits = np.array([row[f"{entry['name']} logits"] for row in rows])
+        assert [made.data["corpus"]["labels"][place] for place in logits.argmax(axis=1)] == [
+            row[entry["name"]] for row in rows
+        ]
+
+
 def test_what_training_showed_is_remarked_on(
     tmp_path: Path, make_report: Callable[..., Report], make_model: Callable[..., ModelFolder]
 ) -> None:
@@ -479,7 +492,7 @@ def test_nothing_in_the_report_tells_where_it_was_made(make_report: Callable[...
 
 def test_the_artifact_is_whole_and_can_be_reused(made: Report) -> None:
     assert why_redo(made.folder, kind="report", key=KEY) is None
-    files = ["manifest.json", "report.html", "report.json", "right_rows.json"]
+    files = ["manifest.json", "predictions.parquet", "report.html", "report.json", "right_rows.json"]
     assert sorted(path.name for path in made.folder.iterdir()) == files
     assert json.loads((made.folder / "report.json").read_text(encoding="utf-8")) == made.data
 
@@ -613,3 +626,12 @@ def test_pairs_of_two_classes_have_the_f1_of_the_second(tmp_path: Path, make_rep
 
 def test_single_texts_have_no_f1_of_the_second_class(made: Report) -> None:
     assert not any("f1_positive" in entry for entry in made.data["models"])
+
+
+def test_labels_that_only_test_has_are_stored_by_their_own_names(tmp_path: Path) -> None:
+    corpus = make_corpus(tmp_path / "corpus", unknown_in_test={"odd": 1, "new": 1})
+    rows = Rows.of(
+        ids=["test-0", "test-1", "test-2"], texts=["a", "b", "c"], labels=[FIRST_UNKNOWN, FIRST_UNKNOWN - 1, 1]
+    )
+
+    assert label_names(rows, corpus) == [["odd"], ["new"], ["positive"]]

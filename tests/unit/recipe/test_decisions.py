@@ -157,6 +157,7 @@ def test_every_field_of_the_recipe_has_a_known_decision() -> None:
 
     assert surprising == {
         "student.max_size_mb": "report sized_vocabulary vocabulary",  # files above it are not shipped as the best
+        "student.start_share": "baseline students",
         "distillation.baseline_epochs": "baseline",
         "student.layers": "baseline sized_vocabulary students",  # of a transformer, not of a Bi-LSTM
         # The vocabulary of n-grams has a fit, which reads as much of a text as the student.

@@ -36,6 +36,17 @@ def test_a_guessing_teacher_stops_the_run_with_its_numbers_and_the_reasons() -> 
     assert raised.value.skill == 0.04
 
 
+def test_few_rows_that_cannot_tell_it_from_a_better_one_are_no_reason_to_stop() -> None:
+    reporter, few = Listening(), replace(GUESSING, dev_accuracy=0.53, dev_skill=0.06, dev_rows=30)
+
+    refuse_guessing(few, near_chance="stop", reporter=reporter)
+
+    (note,) = reporter.notes
+    assert "does hardly better than guessing (53.0% on dev, Cohen's kappa 0.06)" in note
+    with pytest.raises(TeacherNearChance):
+        refuse_guessing(replace(few, dev_rows=300), near_chance="stop", reporter=reporter)
+
+
 def test_with_warn_it_is_reported_and_the_run_goes_on() -> None:
     reporter = Listening()
 

@@ -19,6 +19,7 @@ from limbeck.distillation.terms.term import Batch, LayerShape, Shapes, Term, for
 from limbeck.errors import StudentError
 from limbeck.models.layer_states import LayerStates
 from limbeck.recipe.losses import (
+    AddedLoss,
     AttentionKl,
     AttentionMse,
     EmbeddingMse,
@@ -43,6 +44,18 @@ class LayerMapImpossible(StudentError):
             f"layers of student and teacher cannot be paired by {asked}: {reason}",
             found=f"layers of the student: {student_layers}; of the teacher: {teacher_layers}",
             advice=to_do,
+        )
+
+
+class LayerWeightsDiffer(StudentError):
+    """There are not as many weights of layers as pairs of layers."""
+
+    def __init__(self, *, loss: str, weights: int, pairs: Sequence[tuple[int, int]]) -> None:
+        self.loss = loss
+        super().__init__(
+            f"{loss} compares {len(pairs)} pairs of layers, and its layer_weights are {weights}",
+            found="pairs of student and teacher: " + ", ".join(f"{lower} and {upper}" for lower, upper in pairs),
+            advice='Give a weight for each pair, or layer_weights = "mean" or "sum".',
         )
 
 
@@ -82,13 +95,14 @@ def pairs_of(loss: MappedLoss, student: LayerShape, teacher: LayerShape) -> list
 
 
 class HiddenStates(Term):
-    """The mean over pairs of layers; states of a narrower student are projected first."""
+    """Pairs of layers; states of a narrower student are projected first."""
 
     def __init__(self, loss: HiddenMse | HiddenCosine, shapes: Shapes) -> None:
         super().__init__()
         student, teacher = layers_compared(shapes)
         self._formula = formula_of(loss)
         self._pairs = pairs_of(loss, student, teacher)
+        self._weights = layer_weights_of(loss, self._pairs)
         shared = loss.projection == "shared"
         self.projections = nn.ModuleList(
             projection(student.width, teacher.width) for _ in (self._pairs[:1] if shared else self._pairs)
@@ -105,11 +119,11 @@ class HiddenStates(Term):
             )
             for number, (lower, upper) in enumerate(self._pairs)
         ]
-        return mean_of(terms)
+        return weighted_sum(terms, self._weights)
 
 
 class Attention(Term):
-    """The mean over pairs of layers of a formula on attention scores before the softmax."""
+    """Pairs of layers: a formula on attention scores before the softmax."""
 
     def __init__(self, loss: AttentionMse | AttentionKl, shapes: Shapes) -> None:
         super().__init__()
@@ -117,14 +131,16 @@ class Attention(Term):
         refuse_other_heads(loss.kind, student, teacher)
         self._formula = formula_of(loss)
         self._pairs = pairs_of(loss, student, teacher)
+        self._weights = layer_weights_of(loss, self._pairs)
 
     def forward(self, batch: Batch) -> Tensor:
         """One number."""
         student, teacher = layers_of(batch)
-        return mean_of([
+        terms = [
             self._formula(scores_at(student, lower), scores_at(teacher, upper), batch.mask)
             for lower, upper in self._pairs
-        ])  # fmt: skip
+        ]
+        return weighted_sum(terms, self._weights)
 
 
 class Patience(Term):
@@ -145,17 +161,19 @@ class Patience(Term):
 
 
 class Selectivity(Term):
-    """Similarities between tokens, as a mean over pairs of layers."""
+    """Pairs of layers: similarities between tokens."""
 
     def __init__(self, loss: Nst, shapes: Shapes) -> None:
         super().__init__()
         student, teacher = layers_compared(shapes)
         self._pairs = pairs_of(loss, student, teacher)
+        self._weights = layer_weights_of(loss, self._pairs)
 
     def forward(self, batch: Batch) -> Tensor:
         """One number."""
         student, teacher = layers_of(batch)
-        return mean_of([nst(student.hidden[lower], teacher.hidden[upper], batch.mask) for lower, upper in self._pairs])
+        terms = [nst(student.hidden[lower], teacher.hidden[upper], batch.mask) for lower, upper in self._pairs]
+        return weighted_sum(terms, self._weights)
 
 
 class Embeddings(Term):
@@ -259,9 +277,23 @@ def parts_at(states: LayerStates, place: int) -> tuple[Tensor, Tensor, Tensor]:
     return states.queries[place], states.keys[place], states.values[place]
 
 
-def mean_of(terms: Sequence[Tensor]) -> Tensor:
-    """The mean, so that a weight means the same for a student of four layers and for one of six."""
-    return torch.stack(list(terms)).mean()
+def layer_weights_of(loss: AddedLoss, pairs: Sequence[tuple[int, int]]) -> list[float]:
+    """The weight of each pair of layers. Raises LayerWeightsDiffer if there is not one for each."""
+    match loss.layer_weights:
+        case "mean":
+            return [1 / len(pairs)] * len(pairs)
+        case "sum":
+            return [1.0] * len(pairs)
+        case weights:
+            if len(weights) != len(pairs):
+                raise LayerWeightsDiffer(loss=loss.kind, weights=len(weights), pairs=pairs)
+            return list(weights)
+
+
+def weighted_sum(terms: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
+    """Σ wᵢ·termᵢ"""
+    stacked = torch.stack(list(terms))
+    return (stacked * stacked.new_tensor(weights)).sum()
 
 
 def refuse_other_heads(kind: str, student: LayerShape, teacher: LayerShape) -> None:

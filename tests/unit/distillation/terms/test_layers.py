@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import Tensor, nn
 
 from limbeck.distillation.losses.layers import (
@@ -21,7 +22,12 @@ from limbeck.distillation.losses.layers import (
     pkd,
 )
 from limbeck.distillation.objective import term_of
-from limbeck.distillation.terms.layers import HeadsDiffer, LayerMapImpossible, RelationHeadsImpossible
+from limbeck.distillation.terms.layers import (
+    HeadsDiffer,
+    LayerMapImpossible,
+    LayerWeightsDiffer,
+    RelationHeadsImpossible,
+)
 from limbeck.distillation.terms.term import Batch, LayerShape, Shapes
 from limbeck.models.layer_states import LayerStates
 from limbeck.recipe.losses import (
@@ -40,6 +46,7 @@ from limbeck.recipe.losses import (
 SMALL, LARGE = LayerShape(layers=2, heads=2, width=12), LayerShape(layers=4, heads=2, width=12)
 ALIKE = Shapes(student_layers=SMALL, teacher_layers=LARGE)
 NARROW = replace(ALIKE, student_layers=replace(SMALL, width=8))
+KINDS_OF = {HiddenMse: "hidden_mse", AttentionMse: "attention_mse", Nst: "nst"}
 MakeBatch = Callable[..., Batch]
 Expected = Callable[[LayerStates, LayerStates, Tensor], Tensor]
 
@@ -124,6 +131,27 @@ def test_with_widths_that_agree_it_is_its_formula_and_nothing_is_learned(
 
     torch.testing.assert_close(term(batch), expected(*layers(batch)))
     assert not list(term.parameters())
+
+
+@pytest.mark.parametrize("of_loss", [HiddenMse, AttentionMse, Nst], ids=lambda kind: kind.__name__)
+def test_layers_are_added_as_their_mean_their_sum_or_with_weights(of_loss: Any, make_batch: MakeBatch) -> None:
+    batch = make_batch(ALIKE)
+
+    def value(**keys: Any) -> Tensor:
+        found: Tensor = term_of(of_loss(kind=KINDS_OF[of_loss], **keys), ALIKE)(batch)
+        return found
+
+    lower, upper = value(layers=[[1, 2]]), value(layers=[[2, 4]])
+    torch.testing.assert_close(value(), (lower + upper) / 2)
+    torch.testing.assert_close(value(layer_weights="sum"), lower + upper)
+    torch.testing.assert_close(value(layer_weights=[0.5, 3.0]), 0.5 * lower + 3.0 * upper)
+
+
+def test_there_is_a_weight_for_each_pair_of_layers() -> None:
+    with pytest.raises(LayerWeightsDiffer, match=r"(?s)2 pairs of layers.*weights are 3.*1 and 2, 2 and 4"):
+        term_of(HiddenMse(kind="hidden_mse", layer_weights=[1.0, 1.0, 1.0]), ALIKE)
+    with pytest.raises(ValidationError, match="layers has 1 pairs, and layer_weights 2"):
+        HiddenMse(kind="hidden_mse", layers=[[1, 1]], layer_weights=[1.0, 1.0])
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,6 @@ def main() -> None:
         head_share=0.25,
         arithmetic="fp32",
         labels=["rare", "frequent"],
-        multi_label=False,
         label_names={},
         apart=False,
         head="mean",

@@ -256,7 +256,12 @@ def written_student(folder: Path, *, pooling: str = "max", pair: bool = False, m
     section = BiLstm.model_validate({"hidden_size": 8, "dense_size": 16, "embedding_size": 12, "pooling": pooling})
     torch.manual_seed(0)
     network = bilstm(
-        section, vocabulary_size=len(tokenizer), embedding_size=12, labels=labels, pair=pair, multi_label=multi_label
+        section,
+        vocabulary_size=len(tokenizer),
+        embedding_size=12,
+        labels=labels,
+        pair=pair,
+        problem_type="multi_label_classification" if multi_label else None,
     )
     assert network.dense is not None
     with torch.no_grad():

@@ -10,7 +10,7 @@ Any other error is defined in the module that raises it. The command line prints
     ├── TeacherError   CheckpointDamaged · LayersUnreadable
     ├── StudentError   TeacherTokensUnsupported
     ├── ServingError
-    └── DependencyMissing · DiskFull · PathUnusable · EngineUnusable
+    └── DependencyMissing · DiskFull · PathUnusable · EngineUnusable · NeedsClasses
 """
 
 import shlex
@@ -315,4 +315,16 @@ class EngineUnusable(LimbeckError):
             f"the {engine} engine cannot run the model '{model}'",
             found=reason,
             advice="Use the engine `onnx`, which runs every model, or `auto`, which uses the faster one that can.",
+        )
+
+
+class NeedsClasses(LimbeckError):
+    """Something that needs classes with probabilities is asked of a model, or a run, of scores."""
+
+    def __init__(self, *, what: str, name: str, advice: str) -> None:
+        self.what_needs_them, self.name = what, name
+        super().__init__(
+            f"{what} needs classes with probabilities, and '{name}' gives a score",
+            found='it was trained with corpus.task = "regression"',
+            advice=advice,
         )

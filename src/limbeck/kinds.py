@@ -156,11 +156,21 @@ class LossKind:
     section: str  # the class of its recipe section
     function: str | None  # the formula, a pure function of tensors; None for custom losses
     function_of_sets: str | None  # the formula for rows with several labels; None: `function`, if it applies
+    function_of_scores: str | None  # the formula for scores; None: `function`, if it applies
     term: str  # (section, shapes) → the Term that calls the formula
+    scores: Literal["too", "never", "only"] = "too"  # whether it can be used where rows have scores
 
 
 def _loss(
-    kind: str, section: str, group: str, *, term: str, function: str | None = None, function_of_sets: str | None = None
+    kind: str,
+    section: str,
+    group: str,
+    *,
+    term: str,
+    function: str | None = None,
+    function_of_sets: str | None = None,
+    function_of_scores: str | None = None,
+    scores: Literal["too", "never", "only"] = "too",
 ) -> LossKind:
     """A loss of this package: the formulas of a group are in one file, its terms in another. Default for the function:
     the name of the kind."""
@@ -170,21 +180,46 @@ def _loss(
         section=f"limbeck.recipe.losses:{section}",
         function=f"{formulas}:{function or kind}",
         function_of_sets=f"{formulas}:{function_of_sets}" if function_of_sets else None,
+        function_of_scores=f"{formulas}:{function_of_scores}" if function_of_scores else None,
         term=f"limbeck.distillation.terms.{group}:{term}",
+        scores=scores,
     )
 
 
 LOSS_KINDS: dict[str, LossKind] = {
     row.kind: row
     for row in (
-        _loss("hard_labels", "HardLabels", "logits", term="LabelTerm", function_of_sets="hard_label_sets"),
+        _loss(
+            "hard_labels",
+            "HardLabels",
+            "logits",
+            term="LabelTerm",
+            function_of_sets="hard_label_sets",
+            function_of_scores="score_labels",
+        ),
         _loss("logit_mse", "LogitMse", "logits", term="LogitTerm"),
-        _loss("probability_mse", "ProbabilityMse", "logits", term="LogitTerm", function_of_sets="probability_mse_sets"),
-        _loss("soft_targets", "SoftTargets", "logits", term="LogitTerm", function_of_sets="soft_target_sets"),
-        _loss("jensen_shannon", "JensenShannon", "logits", term="LogitTerm"),
-        _loss("dkd", "Dkd", "logits", term="LogitTerm"),
-        _loss("dist", "Dist", "logits", term="LogitTerm"),
-        _loss("standardised_logits", "StandardisedLogits", "logits", term="LogitTerm"),
+        _loss(
+            "probability_mse",
+            "ProbabilityMse",
+            "logits",
+            term="LogitTerm",
+            function_of_sets="probability_mse_sets",
+            scores="never",
+        ),
+        _loss(
+            "soft_targets",
+            "SoftTargets",
+            "logits",
+            term="LogitTerm",
+            function_of_sets="soft_target_sets",
+            scores="never",
+        ),
+        _loss("jensen_shannon", "JensenShannon", "logits", term="LogitTerm", scores="never"),
+        _loss("dkd", "Dkd", "logits", term="LogitTerm", scores="never"),
+        _loss("dist", "Dist", "logits", term="LogitTerm", scores="never"),
+        _loss("standardised_logits", "StandardisedLogits", "logits", term="LogitTerm", scores="never"),
+        _loss("huber", "Huber", "logits", term="LogitTerm", scores="only"),
+        _loss("ranking", "Ranking", "logits", term="LogitTerm", scores="only"),
         _loss("hint", "Hint", "features", term="ProjectedFeatures"),
         _loss("feature_cosine", "FeatureCosine", "features", term="ProjectedFeatures"),
         _loss("spkd", "Spkd", "features", term="FeatureTerm"),
@@ -207,6 +242,7 @@ LOSS_KINDS: dict[str, LossKind] = {
             section="limbeck.recipe.losses:Custom",
             function=None,
             function_of_sets=None,
+            function_of_scores=None,
             term="limbeck.distillation.terms.custom:CustomTerm",
         ),
     )

@@ -23,7 +23,7 @@ STAGES = {
     "export",
     "judging",
 }
-OPEN_TO_ALL = {"cores", "errors", "kinds", "progress", "telemetry"}
+OPEN_TO_ALL = {"cores", "errors", "kinds", "progress", "tasks", "telemetry"}
 SHARED = {"recipe", "artifacts", "text", "tables", "models", "training", "runtime"}
 MAY_IMPORT: dict[str, set[str]] = {
     **{room: set() for room in OPEN_TO_ALL},

@@ -90,7 +90,11 @@ def lacking_of_loss(row: LossKind) -> list[str]:
     from limbeck.distillation.terms.term import Term
     from limbeck.recipe.losses import AnyLoss
 
-    found = list(of_row(row, optional=("function_of_sets", *(["function"] if row.kind == "custom" else []))))
+    found = list(
+        of_row(
+            row, optional=("function_of_sets", "function_of_scores", *(["function"] if row.kind == "custom" else []))
+        )
+    )
     if not found:
         section, term = resolved(row.section), resolved(row.term)
         if kind_in_recipe(section) != row.kind or not issubclass(section, AnyLoss):

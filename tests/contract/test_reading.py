@@ -177,6 +177,9 @@ class Listener:
     def logits(self, rows: list[Row]) -> npt.NDArray[np.float32]:
         return np.zeros_like(self.predict_proba(rows))
 
+    def scores(self, rows: list[Row]) -> npt.NDArray[np.float64]:
+        raise AssertionError(f"it has classes, and is asked for the scores of {rows}")
+
 
 def trained_on(path: Path, **recipe: Any) -> list[list[str]]:
     """The texts that training reads and, for pairs, the second texts."""

@@ -60,7 +60,12 @@ def of_words(
 
     def build() -> Any:
         return word_student(
-            section, vocabulary_size=WORDS, embedding_size=WIDTH, labels=LABELS, pair=pair, multi_label=multi_label
+            section,
+            vocabulary_size=WORDS,
+            embedding_size=WIDTH,
+            labels=LABELS,
+            pair=pair,
+            problem_type="multi_label_classification" if multi_label else None,
         )
 
     if isinstance(section, Ngrams):
@@ -90,7 +95,7 @@ def of_layers(name: str, *, family: str, multi_label: bool = False) -> Kind:
             vocabulary_size=WORDS,
             pad_token_id=0,
             labels=LABELS,
-            multi_label=multi_label,
+            problem_type="multi_label_classification" if multi_label else None,
         )
 
     return Kind(

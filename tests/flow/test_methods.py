@@ -70,7 +70,7 @@ def go(toy_recipe: Path, overrides: list[str], *, method: str | None = None) -> 
 def skill_and_answers(finished: Run, kind: str) -> tuple[float, object]:
     """The student's accuracy on dev, and what its shipped int8 file says of the two texts."""
     student = StudentFolder(finished.folder / "students" / kind / "0")
-    return student.facts.dev_accuracy, limbeck.load(finished.folder / "models" / f"{kind}-int8").predict(TEXTS)
+    return student.facts.dev_accuracy or 0.0, limbeck.load(finished.folder / "models" / f"{kind}-int8").predict(TEXTS)
 
 
 @pytest.mark.parametrize("method", [method.name for method in builtin_methods()])

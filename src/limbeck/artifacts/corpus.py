@@ -11,6 +11,8 @@ import numpy as np
 
 from limbeck.artifacts.manifest import fingerprint_of, read_json, read_manifest
 from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.score_scale import ScoreScale
+from limbeck.tasks import Task, task_of
 
 SPLITS = ("train", "dev", "test")
 UNEVEN = 10  # rows of the most frequent class, divided by rows of the rarest
@@ -20,7 +22,8 @@ MIN_ROWS = 5  # training rows of a class that makes a corpus uneven: fewer may b
 @dataclass(frozen=True)
 class Corpus:
     """`<split>.arrow` for each split, and corpus.json: name, labels, language, pair, multi_label,
-    class_weights, findings. With rows that are labelled as out of scope also `foreign-dev.arrow`, `foreign-test.arrow`.
+    class_weights, findings; of scores also their scale. With rows that are labelled as out of scope also
+    `foreign-dev.arrow`, `foreign-test.arrow`.
     """
 
     folder: Path
@@ -35,7 +38,9 @@ class Corpus:
         """Of what training depends on: train, dev, classes and weights, language, pairs. Not of test or findings."""
         files = read_manifest(self.folder, kind="corpus").files
         rows = [files[f"{split}.arrow"]["blake2b"] for split in ("train", "dev")]
-        classes = [self.labels, self.is_multi_label, self.class_weights]
+        classes: list[Any] = [self.labels, self.is_multi_label, self.class_weights]
+        if self.scale:
+            classes.append(self.scale.as_json())
         return fingerprint_of(json.dumps([*rows, *classes, self.language, self.is_pair], ensure_ascii=False))
 
     @cached_property
@@ -70,6 +75,17 @@ class Corpus:
         return bool(self.facts.get("multi_label", False))
 
     @property
+    def task(self) -> Task:
+        """What a row has: one label, several, or a score."""
+        return task_of(multi_label=self.is_multi_label, is_score=self.scale is not None)
+
+    @property
+    def scale(self) -> ScoreScale | None:
+        """Of its scores, which its rows hold in standard units; None for classes."""
+        found = self.facts.get("scale")
+        return None if found is None else ScoreScale.from_json(found)
+
+    @property
     def class_weights(self) -> list[float] | None:
         """Weight of each class in losses on labels; None: all the same."""
         weights: list[float] | None = self.facts.get("class_weights")
@@ -92,7 +108,7 @@ class Corpus:
     def is_uneven(self) -> bool:
         """Whether accuracy says little, because one label is far more frequent than another: then epochs and seeds are
         chosen by macro F1. Classes without dev rows, or with hardly any training rows, are ignored."""
-        if self.is_multi_label:
+        if self.task.name != "one_label":
             return False
         train, dev = (self._counts(split) for split in ("train", "dev"))
         counted = {str(number): count for number, count in train.items() if count >= MIN_ROWS and number in dev}

@@ -17,7 +17,9 @@ from limbeck.artifacts.manifest import (
 )
 from limbeck.artifacts.model_json import MOST_MEMBERS, faults_of_values, shown
 from limbeck.artifacts.model_profile import PROFILE, ModelProfile, read_profile
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.errors import ArtifactDamaged, some
+from limbeck.tasks import Task, task_of
 
 GRAPH, TOKENIZER, CARD = "model.onnx", "tokenizer.json", "model.json"
 # What a file may have at most, so that none is read or hashed for ever; an ONNX file cannot hold more than 2 GiB.
@@ -61,6 +63,12 @@ class ModelFacts:
     temperature: float = 1.0  # logits are divided by it before softmax or sigmoid; it does not change labels
     members: tuple[Member, ...] = ()  # of a blend, which has neither a graph nor a tokenizer of its own
     abstain: Abstention | None = None  # None: it always gives a label
+    scale: ScoreScale | None = None  # of scores: from the network's one output to the score; None: it gives labels
+
+    @property
+    def task(self) -> Task:
+        """What it gives a row: one label, several, or a score."""
+        return task_of(multi_label=self.multi_label, is_score=self.scale is not None)
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,13 @@ class ModelFolder:
         if faults := _faults_of_card(card):
             raise ArtifactDamaged(folder=self.folder, faults=[f"{CARD}: {fault}" for fault in faults])
         members = tuple(Member(**member) for member in card.pop("members", []))
-        abstain = card.pop("abstain", None)
-        return ModelFacts(**card, members=members, abstain=None if abstain is None else Abstention(**abstain))
+        abstain, scale = card.pop("abstain", None), card.pop("scale", None)
+        return ModelFacts(
+            **card,
+            members=members,
+            abstain=None if abstain is None else Abstention(**abstain),
+            scale=None if scale is None else ScoreScale.from_json(scale),
+        )
 
     def profile(self) -> ModelProfile | None:
         """What is known of it from dev; None in a folder without profile.json."""
@@ -199,6 +212,8 @@ def save_facts(folder: Path, facts: ModelFacts) -> None:
         del card["members"]
     if facts.abstain is None:
         del card["abstain"]
+    if facts.scale is None:
+        del card["scale"]
     (folder / CARD).write_text(json.dumps(card, indent=1, ensure_ascii=False), encoding="utf-8")
 
 

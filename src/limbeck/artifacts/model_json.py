@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from limbeck.artifacts.score_scale import is_scale
 from limbeck.kinds import STUDENT_KINDS
 
 BLEND = "blend"  # the kind of a model that has members
@@ -17,7 +18,7 @@ SCORES = {"probability": (-1.0, 2.0), "margin": (-1.0, 2.0), "energy": (-1e9, 1e
 
 def faults_of_values(card: dict[str, Any]) -> list[str]:
     """What is wrong with the values of a model.json that has all the keys it needs, and no others."""
-    wrong = [f"{name} is {shown(card[name])}" for name, is_right in CHECKS.items() if not is_right(card)]
+    wrong = [f"{name} is {shown(card.get(name))}" for name, is_right in CHECKS.items() if not is_right(card)]
     return wrong or _faults_of_kind(card)
 
 
@@ -32,6 +33,8 @@ def _faults_of_kind(card: dict[str, Any]) -> list[str]:
     kind, tokenizer = card["kind"], card.get("tokenizer", "words")
     if bool(card.get("members")) != (kind == BLEND):
         return [f"kind is {shown(kind)} and it has {len(card.get('members', [])):,} members"]
+    if "scale" in card and (len(card["labels"]) != 1 or card.get("multi_label", False)):
+        return [f"scale is {shown(card['scale'])} in a model of {len(card['labels']):,} labels"]
     if kind != BLEND and STUDENT_KINDS[kind].tokenizer != tokenizer:
         return [f"tokenizer is {shown(tokenizer)}, which no {kind} has"]
     return []
@@ -106,4 +109,5 @@ CHECKS: dict[str, Callable[[dict[str, Any]], bool]] = {
     ),
     "members": lambda card: _are_members(card.get("members", [])),
     "abstain": lambda card: "abstain" not in card or _is_abstention(card),
+    "scale": lambda card: "scale" not in card or is_scale(card["scale"]),
 }

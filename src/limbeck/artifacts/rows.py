@@ -35,14 +35,16 @@ class Rows:
         ids: Sequence[str],
         texts: Sequence[str],
         pairs: Sequence[str] | None = None,
-        labels: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
+        labels: Sequence[int] | npt.NDArray[Any] | None = None,
     ) -> "Rows":
-        """Rows from columns of equal length; labels of multi-label rows are (rows, classes) of 0 and 1."""
+        """Rows from columns of equal length; labels of multi-label rows are (rows, classes) of 0 and 1, scores are
+        floating-point numbers in standard units."""
         columns = {"id": pa.array(ids, pa.string()), "text": pa.array(texts, pa.large_string())}
         if pairs is not None:
             columns["pair"] = pa.array(pairs, pa.large_string())
         numbers = np.full(len(ids), NO_LABEL) if labels is None else np.asarray(labels)
-        columns["label"] = _label_sets(numbers) if numbers.ndim == 2 else pa.array(numbers, pa.int32())
+        kind = pa.float64() if numbers.dtype.kind == "f" else pa.int32()
+        columns["label"] = _label_sets(numbers) if numbers.ndim == 2 else pa.array(numbers, kind)
         return cls(pa.table(columns))
 
     def __len__(self) -> int:
@@ -64,19 +66,24 @@ class Rows:
         return list(self.table["pair"].to_pylist()) if "pair" in self.table.column_names else None
 
     @cached_property
-    def labels(self) -> npt.NDArray[np.int64]:
-        """(rows) class numbers; multi-label: (rows, classes) of 0 and 1. NO_LABEL if a row has no label.
+    def labels(self) -> npt.NDArray[Any]:
+        """(rows) class numbers; multi-label: (rows, classes) of 0 and 1. NO_LABEL if a row has no label. Scores are
+        floating-point numbers in standard units (limbeck.artifacts.score_scale), NaN if a row has none.
 
         In test, FIRST_UNKNOWN and below: labels that train does not have, see `Corpus.unknown_labels`.
         """
         column = self.table["label"].combine_chunks()
         if pa.types.is_fixed_size_list(column.type):
             return np.asarray(column.flatten().to_numpy(), dtype=np.int64).reshape(-1, column.type.list_size)
+        if pa.types.is_floating(column.type):
+            return np.asarray(column.to_numpy(), dtype=np.float64)
         return np.asarray(column.to_numpy(), dtype=np.int64)
 
     @property
     def is_labelled(self) -> npt.NDArray[np.bool_]:
         """(rows): whether a row has a label."""
+        if self.labels.dtype.kind == "f":
+            return np.asarray(~np.isnan(self.labels))
         known = self.labels != NO_LABEL
         return known if known.ndim == 1 else np.asarray(known.all(axis=1))
 
@@ -141,6 +148,8 @@ class Rows:
 
 def joined(parts: Sequence[Rows]) -> Rows:
     """All rows of several tables, one after the other. Unlabelled rows can be joined with rows of any label type."""
+    if any(pa.types.is_floating(part.table["label"].type) for part in parts):
+        return Rows(pa.concat_tables([_with_scores(part.table) for part in parts]))
     widths = [kind.list_size for part in parts if pa.types.is_fixed_size_list(kind := part.table["label"].type)]
     return Rows(pa.concat_tables([_with_label_sets(part.table, max(widths, default=0)) for part in parts]))
 
@@ -151,6 +160,14 @@ def _with_label_sets(table: pa.Table, width: int) -> pa.Table:
         return table
     sets = _label_sets(np.full((table.num_rows, width), NO_LABEL))
     return table.set_column(table.column_names.index("label"), "label", sets)
+
+
+def _with_scores(table: pa.Table) -> pa.Table:
+    """The table with a column of scores, as the other tables have; if it has another one, its rows have no scores."""
+    if pa.types.is_floating(table["label"].type):
+        return table
+    none = pa.array(np.full(table.num_rows, np.nan), pa.float64())
+    return table.set_column(table.column_names.index("label"), "label", none)
 
 
 def _label_sets(matrix: npt.NDArray[np.integer[Any]]) -> pa.FixedSizeListArray:

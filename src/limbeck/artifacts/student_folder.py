@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from limbeck.artifacts.manifest import read_facts, read_json, read_manifest
+from limbeck.tasks import Task, task_of
 
 LOSSES = "losses.json"
 
@@ -26,18 +27,26 @@ class StudentFacts:
     parameters: int
     parameters_without_embeddings: int
     best_epoch: int
-    dev_accuracy: float
+    dev_accuracy: float | None  # None: it gives scores
     multi_label: bool = False  # whether a row may have several labels
     dev_score: float | None = None  # what the best epoch and seed are chosen by, if not the accuracy
-    dev_measure: Literal["accuracy", "macro F1"] | None = None  # what dev_score is; None: an older version wrote it
+    dev_measure: Literal["accuracy", "macro F1", "Spearman"] | None = (
+        None  # what dev_score is; None: an older version wrote it
+    )
     near_chance: str = ""  # why it hardly does better on dev than guessing; empty if it does
     attempts: list[dict[str, Any]] = field(default_factory=list)  # if it was trained again: rate and dev of each
     tokenizer: Literal["words", "framed"] = "words"  # StudentTokenizer, or FramedTokenizer, which adds special tokens
+    scale: dict[str, Any] | None = None  # of its scores: limbeck.artifacts.score_scale; None: it gives labels
+
+    @property
+    def task(self) -> Task:
+        """What it gives a row: one label, several, or a score."""
+        return task_of(multi_label=self.multi_label, is_score=self.scale is not None)
 
     @property
     def chosen_by(self) -> float:
-        """What the best seed is chosen by: the dev score, which is the accuracy or macro F1."""
-        return self.dev_accuracy if self.dev_score is None else self.dev_score
+        """What the best seed is chosen by: the dev score, which is the accuracy, macro F1 or a correlation."""
+        return (self.dev_accuracy or 0.0) if self.dev_score is None else self.dev_score
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,7 @@ class StudentFolder:
 
     @cached_property
     def history(self) -> list[dict[str, Any]]:
-        """One entry per epoch: epoch, loss, dev_accuracy, dev_loss, and the losses by kind."""
+        """One entry per epoch: epoch, loss, dev_accuracy (scores: dev_spearman), dev_loss, and the losses by kind."""
         history: list[dict[str, Any]] = read_json(self.folder / "history.json")
         return history
 
@@ -72,5 +81,6 @@ class StudentFolder:
 
 def save_student_facts(folder: Path, facts: StudentFacts, *, history: list[dict[str, Any]]) -> None:
     """Write student.json and history.json into a scratch folder."""
-    (folder / "student.json").write_text(json.dumps(asdict(facts), indent=1, ensure_ascii=False), encoding="utf-8")
+    known = {name: value for name, value in asdict(facts).items() if name != "scale" or value is not None}
+    (folder / "student.json").write_text(json.dumps(known, indent=1, ensure_ascii=False), encoding="utf-8")
     (folder / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")

@@ -4,9 +4,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from limbeck.artifacts.manifest import fingerprint_of, read_facts, read_json, read_manifest
 from limbeck.artifacts.model_folder import CARD
+from limbeck.artifacts.score_scale import ScoreScale
+from limbeck.tasks import Task, task_of
 
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
 TWIN = "twin_encoder"  # the model_type of limbeck.models.twin_encoder
@@ -41,6 +44,21 @@ class TeacherFacts:
     combine: str | None = None  # of an ensemble: "mean_logits" or "mean_probabilities"
     temperature: float | None = None  # of an endpoint: its logits are divided by it when they are used
     texts_per_call: int | None = None  # upper limit; the answers of each call are stored separately; None: any number
+    dev_spearman: float | None = None  # of scores, instead of the accuracy
+    scale: dict[str, Any] | None = None  # of the corpus's scores, in whose standard units it answers; None: classes
+
+    @property
+    def task(self) -> Task:
+        """What it gives a row: one label, several, or a score."""
+        return task_of(multi_label=self.multi_label, is_score=self.scale is not None)
+
+    def on_dev(self) -> str:
+        """How good it is on dev, in words."""
+        if not self.dev_rows:
+            return "how good it is on dev is unknown" if self.scale else "its accuracy on dev is unknown"
+        if self.scale:
+            return f"Spearman {self.dev_spearman or 0.0:.3f} on dev"
+        return f"{self.dev_accuracy or 0.0:.1%} on dev"
 
 
 @dataclass(frozen=True)
@@ -106,11 +124,13 @@ def fingerprint_of_teacher(files: Mapping[str, object], facts: TeacherFacts) -> 
     if facts.long_texts != "head":
         reading += [facts.long_texts, facts.head_share]
     if facts.kind == "student":  # its files have the classes in its own order
-        reading += ["student", facts.labels]
+        reading += ["student", facts.labels, *([ScoreScale.from_json(facts.scale)] if facts.scale else [])]
     together = [facts.combine, facts.weights, list(facts.members.values())] if facts.members else []
     return fingerprint_of("\n".join([*named, *(str(value) for value in (*reading, *together))]))
 
 
 def save_teacher_facts(folder: Path, facts: TeacherFacts) -> None:
     """Write teacher.json into a scratch folder."""
-    (folder / "teacher.json").write_text(json.dumps(asdict(facts), indent=1, ensure_ascii=False), encoding="utf-8")
+    of_scores = ("dev_spearman", "scale")
+    known = {name: value for name, value in asdict(facts).items() if name not in of_scores or value is not None}
+    (folder / "teacher.json").write_text(json.dumps(known, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -96,11 +96,12 @@ def evaluate(
 
     Rows whose label the model does not know count as wrong. A model that abstains is judged as if it answered every
     row; what its threshold costs and gains is said beside that. With a fallback both together are judged, and the
-    model alone.
+    model alone. A model of scores is judged by correlations and errors.
     """
     from limbeck.judging.evaluate import evaluate as judge
     from limbeck.progress import plain_console, rate_line, visible, visible_json
     from limbeck.report.evaluation import print_evaluation
+    from limbeck.report.score_evaluation import print_score_evaluation
     from limbeck.runtime.fallbacks.opening import FallbackOptions, cascade_of
 
     if errors is not None and not errors.name.lower().removesuffix(".gz").endswith(".csv"):
@@ -132,9 +133,12 @@ def evaluate(
     if as_json:
         typer.echo(visible_json(result))
         return
-    print_evaluation(result, plain_console())
+    if "spearman" in result:
+        print_score_evaluation(result, plain_console())
+    else:
+        print_evaluation(result, plain_console())
     if errors is not None:
-        typer.echo(f"All wrong answers: {visible(str(errors))}")
+        typer.echo(f"All {'rows' if 'spearman' in result else 'wrong answers'}: {visible(str(errors))}")
 
 
 def _label_names(given: list[str]) -> dict[str, str]:

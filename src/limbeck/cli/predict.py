@@ -84,7 +84,7 @@ def predict(
     fallback_key_from: FallbackKeyOption = None,
     fallback_instruction: FallbackInstructionOption = None,
 ) -> None:
-    """Classify a stream of rows: each is written with its label and probabilities. Constant memory, no torch.
+    """Classify a stream of rows: each is written with its label and probabilities, or score. Constant memory, no torch.
 
     Probabilities are calibrated on the dev rows of the run that made the model. A model that was exported to abstain
     gives no label where it is not sure enough, and says how sure it is in `score`. With --fallback another model

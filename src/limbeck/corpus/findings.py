@@ -7,6 +7,7 @@ from typing import Any
 
 from limbeck.corpus.balance import LARGEST_WEIGHT, balance_lines, weigh_classes
 from limbeck.corpus.labelled import Classes, LabelledRows, find_other_separator
+from limbeck.corpus.scores import score_lines
 from limbeck.corpus.source import CorpusSource
 from limbeck.errors import some
 from limbeck.progress import Reporter
@@ -150,18 +151,21 @@ def _rows_per_label(rows: LabelledRows, classes: Classes) -> dict[str, int]:
 def report_findings(facts: Mapping[str, Any], classes: Classes, *, reporter: Reporter) -> None:
     """Print a summary of the corpus in a few lines; what is suspicious as a warning."""
     sizes = " · ".join(f"{split} {count:,}" for split, count in facts["rows"].items())
+    is_score = "scale" in facts
     kind = f"{', pairs' if facts['pair'] else ''}{', several labels a row' if facts['multi_label'] else ''}"
     cut = f"; dev {facts['dev_from']}" if facts["dev_from"].startswith("cut") else ""
-    reporter.note(f"  {sizes} rows; classes: {some(classes.names, most=6)}; {facts['language']}{kind}{cut}")
+    what = "a score each" if is_score else f"classes: {some(classes.names, most=6)}"
+    reporter.note(f"  {sizes} rows; {what}; {facts['language']}{kind}{cut}")
     if facts["duplicates_in_train"] or facts["conflicting_texts_in_train"]:
         reporter.note(
             f"  {facts['duplicates_in_train']:,} rows of train repeat the text of an earlier one; "
-            f"{facts['conflicting_texts_in_train']:,} texts appear there with different labels"
+            f"{facts['conflicting_texts_in_train']:,} texts appear there with different "
+            f"{'scores' if is_score else 'labels'}"
         )
     _report_overlap(facts["overlap"], reporter)
     _report_names(classes, reporter)
-    for line in balance_lines(facts):
-        reporter.note(line)
+    for line in score_lines(facts) if is_score else balance_lines(facts):
+        reporter.note(line, style="warning" if line.startswith(WARNING) else "")
     if separator := facts["likelier_separator"]:
         reporter.note(
             f"{WARNING} almost no row has several labels, but '{separator}' would split them into recurring names; "

@@ -88,7 +88,7 @@ class _HubSplit:
 
 def _means_no_label(rows: Sequence[RowValues | None]) -> bool:
     """Whether every label of a split is -1, or every row has an empty set of labels."""
-    return {row[-1] for row in rows if row is not None} in ({"-1"}, {()})
+    return {row[-1] for row in rows if row is not None} in ({"-1"}, {"-1.0"}, {()})
 
 
 def _present(loaded: Any, *, name: str) -> dict[str, str]:

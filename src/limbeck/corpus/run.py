@@ -10,11 +10,13 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_json import LONGEST_NAME
 from limbeck.corpus.findings import Findings, Overlap, facts_of, find_overlap, find_repeats, report_findings
 from limbeck.corpus.labelled import Classes, LabelledRows, name_classes
+from limbeck.corpus.scores import as_scored_rows, by_quantile, scale_of, score_facts
 from limbeck.corpus.source import CorpusSource, read_source
 from limbeck.corpus.splits import choose_rows, cut_off
 from limbeck.errors import DataError, OneClassOnly, TooFewRows, some
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import CorpusSection
+from limbeck.tasks import SCORE
 
 CUT_SPLITS = ("dev", "test")
 
@@ -59,15 +61,21 @@ def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Report
     with written_atomically(out, kind="corpus", key=key) as scratch:
         source = read_source(section, reporter=reporter)
         classes = _classes(section, source)
-        _check_labels(section, source, classes)
-        source = _without_unknown(section, source, classes)
+        if not section.is_score:
+            _check_labels(section, source, classes)
+            source = _without_unknown(section, source, classes)
         findings = _prepare(section, source)
         facts = facts_of(section, source=source, classes=classes, findings=findings, name=name)
-        unknown = list(source.unknown.get("test", {}))
-        splits = {
-            split: rows.as_rows(classes, is_multi_label=section.multi_label, unknown=unknown)
-            for split, rows in findings.splits.items()
-        }
+        if section.is_score:
+            scale = scale_of(section, findings.splits, source.names)
+            facts |= score_facts(scale, findings.splits)
+            splits = {split: as_scored_rows(rows, scale) for split, rows in findings.splits.items()}
+        else:
+            unknown = list(source.unknown.get("test", {}))
+            splits = {
+                split: rows.as_rows(classes, is_multi_label=section.multi_label, unknown=unknown)
+                for split, rows in findings.splits.items()
+            }
         foreign = {split: rows.unlabelled() for split, rows in source.foreign.items()}
         save_corpus(scratch, splits=splits, facts=facts, foreign=foreign)
     report_findings(facts, classes, reporter=reporter)
@@ -82,7 +90,10 @@ def _prepare(section: CorpusSection, source: CorpusSource) -> Findings:
 
 
 def _classes(section: CorpusSection, source: CorpusSource) -> Classes:
-    """The classes of the training rows; a class that has a column is included even if no row has it."""
+    """The classes of the training rows; a class that has a column is included even if no row has it. Of scores only the
+    name of the one output."""
+    if section.is_score:
+        return Classes(names=[SCORE], class_of={}, unused_names=[], unnamed=[])
     columns = source.class_order if isinstance(section.label, list) else []
     labels = {*source.splits["train"].label_counts, *columns}
     used = section.only_labels or section.label_names.values()
@@ -130,9 +141,8 @@ def _with_cuts(section: CorpusSection, source: CorpusSource) -> tuple[dict[str, 
     for split, fraction in (("dev", section.dev_fraction), ("test", section.test_fraction)):
         if split in splits or fraction == 0:
             continue
-        stays, cut = cut_off(
-            splits["train"], count=max(1, round(train_size * fraction)), seed=section.split_seed, name=split
-        )
+        grouped = by_quantile(splits["train"]) if section.is_score else splits["train"]
+        stays, cut = cut_off(grouped, count=max(1, round(train_size * fraction)), seed=section.split_seed, name=split)
         splits[split] = splits["train"].select(cut)
         splits["train"] = splits["train"].select(stays)
         origins[split] = f"cut from train, {fraction * 100:g} %, seed {section.split_seed}"
@@ -145,10 +155,11 @@ def _train_rows(section: CorpusSection, train: LabelledRows, overlap: Overlap) -
     if section.overlap == "remove" and overlap.train_positions:
         unwanted = set(overlap.train_positions)
         kept = train.select(at for at in range(len(train)) if at not in unwanted)
-        if len(kept.label_counts) < len(train.label_counts):
+        if not section.is_score and len(kept.label_counts) < len(train.label_counts):
             what = "train without the rows that appear in dev or test (a class has no rows left)"
             raise TooFewRows(what=what, rows=len(kept), needed=len(kept) + 1)
         train, removed = kept, len(unwanted)
     if section.max_rows is not None:
-        train = train.select(choose_rows(train, count=section.max_rows, seed=section.split_seed))
+        grouped = by_quantile(train) if section.is_score else train
+        train = train.select(choose_rows(grouped, count=section.max_rows, seed=section.split_seed))
     return train, removed

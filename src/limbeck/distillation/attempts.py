@@ -34,7 +34,9 @@ class Attempt:
     @property
     def facts(self) -> dict[str, Any]:
         """For student.json."""
-        numbers = {name: self.best[name] for name in ("dev_accuracy", "dev_score")}
+        numbers: dict[str, Any] = {
+            name: self.best[name] for name in ("dev_accuracy", "dev_score", "dev_spearman") if name in self.best
+        }
         return {"learning_rate": self.learning_rate, **numbers, "problem": self.problem}
 
 

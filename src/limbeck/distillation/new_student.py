@@ -48,7 +48,7 @@ def new_student(
         vocabulary_size=facts["tokens"],
         pad_token_id=facts["pad_id"],
         labels=corpus.labels,
-        multi_label=corpus.is_multi_label,
+        problem_type=corpus.task.problem_type,
     )
 
 
@@ -138,7 +138,7 @@ def _network(section: WordStudent | Ngrams, facts: dict[str, Any], corpus: Corpu
         embedding_size=facts["width"],
         labels=corpus.labels,
         pair=corpus.is_pair,
-        multi_label=corpus.is_multi_label,
+        problem_type=corpus.task.problem_type,
     )
 
 

@@ -15,7 +15,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
-from limbeck.distillation.linear_fit import fit_classifier, scaled_on, weighted_rows
+from limbeck.distillation.linear_fit import best_ridge, fit_classifier, scaled_on, weighted_rows
 from limbeck.distillation.size_limit import SizeLimit, cut_facts, levers_of, report_cut
 from limbeck.distillation.transformer_vocabulary import texts_of
 from limbeck.distillation.vocabulary import most_tokens
@@ -183,6 +183,8 @@ def _fit(
     train, dev = (rows.select(np.flatnonzero(rows.is_labelled)) for rows in splits)
     train = _at_most(train, FITTED_ROWS)
     features = [weighted_rows(tokenizer.encode(rows.texts, max_length=max_length), weights) for rows in (train, dev)]
+    if not corpus.task.has_classes:
+        return best_ridge(features[0], train.labels, held_out=features[1], scores=dev.labels).of_width(width)
     fitted = fit_classifier(features[0], train.labels, classes=len(corpus.labels), class_weights=corpus.class_weights)
     fitted = scaled_on(features[1], dev.labels, fitted)
     return fitted.of_width(width)

@@ -297,6 +297,7 @@ class TrainingSetup:
             student_layers=shape_of(model) if live else None,
             teacher_layers=live.shape if live else None,
             multi_label=self.corpus.is_multi_label,
+            is_score=not self.corpus.task.has_classes,
             class_weights=None if weights is None else torch.tensor(weights),
         )
         objective = Objective(training.losses, shapes)
@@ -375,12 +376,20 @@ def _facts(
         parameters=parameter_count(model),
         parameters_without_embeddings=parameter_count_without_embeddings(model),
         best_epoch=sum(len(progress.history) for progress in earlier) + last.best_epoch + 1,
-        dev_accuracy=best["dev_accuracy"],
+        dev_accuracy=best.get("dev_accuracy"),
         multi_label=corpus.is_multi_label,
         dev_score=best["dev_score"],
-        dev_measure="macro F1" if "dev_macro_f1" in best else "accuracy",
+        dev_measure=_measure(best),
+        scale=None if corpus.scale is None else corpus.scale.as_json(),
         tokenizer=STUDENT_KINDS[student.kind].tokenizer,
     )
+
+
+def _measure(best: dict[str, Any]) -> Literal["accuracy", "macro F1", "Spearman"]:
+    """What the dev score is."""
+    if "dev_spearman" in best:
+        return "Spearman"
+    return "macro F1" if "dev_macro_f1" in best else "accuracy"
 
 
 def write_tokenizer_config(folder: Path, model: Any, *, max_length: int) -> None:

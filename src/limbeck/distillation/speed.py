@@ -26,7 +26,7 @@ def rate_of_student(section: Distillation, *, student: WordStudent, corpus: Corp
         embedding_size=student.embedding_size,
         labels=corpus.labels,
         pair=corpus.is_pair,
-        multi_label=corpus.is_multi_label,
+        problem_type=corpus.task.problem_type,
     ).to(device)
     accelerator = accelerator_for(choose_arithmetic(section.precision))
     optimiser = optimiser_for(model, learning_rate=1e-6, weight_decay=0.0)

@@ -29,7 +29,8 @@ class TrainingRows:
 
     columns: dict[str, TokenRows]  # "input_ids"; for pairs also "pair_ids" (words) or "token_type_ids" (framed)
     pad: int
-    labels: Tensor  # (rows), or (rows, classes) with several labels per row; -1 on rows without a label
+    # (rows), or (rows, classes) with several labels per row; -1 on rows without a label. Scores: NaN on rows without
+    labels: Tensor
     teacher_logits: Tensor  # (rows, classes)
     teacher_features: Tensor | None = None  # (rows, width), in half precision
 
@@ -95,10 +96,15 @@ def training_rows_of(
     return TrainingRows(
         columns=columns,
         pad=pad,
-        labels=torch.from_numpy(rows.labels.copy()).to(device),
+        labels=torch.from_numpy(_labels(rows)).to(device),
         teacher_logits=torch.from_numpy(logits).to(device),
         teacher_features=features,
     )
+
+
+def _labels(rows: Rows) -> npt.NDArray[Any]:
+    """A copy that torch may write to; scores in the precision of the networks, which not every device exceeds."""
+    return rows.labels.astype(np.float32 if rows.labels.dtype.kind == "f" else rows.labels.dtype, copy=True)
 
 
 def _words(rows: Rows, tokenizer: StudentTokenizer, *, max_length: int, device: torch.device) -> dict[str, TokenRows]:

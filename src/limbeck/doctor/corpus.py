@@ -7,7 +7,7 @@ from typing import Any
 from limbeck.artifacts.corpus import UNEVEN, Corpus, rarest_and_most_frequent
 from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows, folded_key
 from limbeck.doctor.finding import Finding, Level
-from limbeck.doctor.known import Known
+from limbeck.doctor.known import Known, NotThere
 from limbeck.errors import some
 
 SEVERE_OVERLAP = 0.01  # share of a held-out split from which its numbers are worthless
@@ -85,13 +85,14 @@ def contradictions(known: Known) -> list[Finding]:
         return []
     rows_affected, rows_in_all = (sum(map(_total, group.values())) for group in (contradictory, labels_of))
     share = rows_affected / rows_in_all
+    what = "labels" if corpus.task.has_classes else "scores"
     return [
         Finding(
             "contradictions",
             "warning" if share >= MANY_CONTRADICTIONS else "note",
-            f"{len(contradictory):,} texts appear in the corpus with different labels",
+            f"{len(contradictory):,} texts appear in the corpus with different {what}",
             f"{rows_affected:,} of {rows_in_all:,} rows ({share:.1%}); {_example(corpus, contradictory)}",
-            "Choose one label for each, or drop these rows: no model can be right on both labels.",
+            "Choose one for each, or drop these rows: no model can be right on both.",
         )
     ]
 
@@ -117,6 +118,8 @@ def quoted(text: str) -> str:
 
 
 def _names(label: tuple[int, ...], corpus: Corpus) -> list[str]:
+    if corpus.scale is not None:
+        return [f"{corpus.scale.mean + corpus.scale.sd * label[0]:.4g}"]
     if corpus.is_multi_label:
         return [name for name, mark in zip(corpus.labels, label, strict=True) if mark]
     return [corpus.labels[label[0]] if label[0] >= 0 else corpus.unknown_labels[FIRST_UNKNOWN - label[0]]]
@@ -125,6 +128,8 @@ def _names(label: tuple[int, ...], corpus: Corpus) -> list[str]:
 def balance(known: Known) -> list[Finding]:
     """Classes with few rows, classes that are much larger than others, and classes missing from the judged split."""
     corpus = known.corpus
+    if not corpus.task.has_classes:
+        raise NotThere("rows have scores, not classes")
     counts: Mapping[str, int] = corpus.facts["rows_per_label"]["train"]
     return [*_rare(counts), *_uneven(counts, weighted=corpus.class_weights is not None), *_unjudged(known)]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.doctor import scores
 from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.likely_reasons import HARDLY_BETTER, NEAR_PERFECT, model_of
@@ -135,6 +136,8 @@ MAX_LEVERS = 3
 
 def headroom(known: Known) -> list[Finding]:
     """A note if the student is far below its teacher, or if the teacher is hardly better than the student alone."""
+    if scores.gives_scores(known.report):
+        raise NotThere(scores.HAS_NO_CLASSES)
     teacher, student = (model_of(known.report, role) for role in ("teacher", "student"))
     if teacher.get("accuracy") is None:
         raise NotThere("the teacher was not judged")

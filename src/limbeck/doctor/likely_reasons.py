@@ -37,6 +37,11 @@ def likely_reasons(known: Known) -> list[str]:
 
 
 def _weak_teacher(report: Mapping[str, Any]) -> Iterator[str]:
+    if (report.get("corpus") or {}).get("task") == "regression":
+        alone, teacher = (model_of(report, role).get("spearman") for role in ("baseline", "teacher"))
+        if alone is not None and teacher is not None and teacher < alone + HARDLY_BETTER:
+            yield f"the teacher is hardly better itself: Spearman {teacher:.3f} against {alone:.3f} alone"
+        return
     baseline, teacher = model_of(report, "baseline"), model_of(report, "teacher").get("accuracy")
     alone = baseline.get("accuracy_on_teacher_rows", baseline.get("accuracy"))  # on the rows the teacher has labelled
     if alone is not None and alone > NEAR_PERFECT:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.rows import Rows
+from limbeck.doctor import scores
 from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.likely_reasons import likely_reasons, model_of
@@ -40,6 +41,8 @@ def refused(known: Known) -> list[Finding]:
 
 def gain(known: Known) -> list[Finding]:
     """A distilled student that is no better than the same student alone, with the likely reasons in order."""
+    if scores.gives_scores(known.report):
+        return scores.gain(known)
     found = _gain(known.report)
     accuracy, (low, high) = found["accuracy"], found["ci95"]
     if accuracy > 0:
@@ -62,6 +65,8 @@ def gain(known: Known) -> list[Finding]:
 
 def rival(known: Known) -> list[Finding]:
     """A best model that is not better than TF-IDF with a linear classifier."""
+    if scores.gives_scores(known.report):
+        return scores.rival(known)
     report = known.report
     simple, name = model_of(report, "rival"), report.get("best")
     best: dict[str, Any] = next((model for model in report["models"] if model["name"] == name), {})
@@ -93,6 +98,8 @@ TEACHER_ADVICE = (
 
 def teacher_below(known: Known) -> list[Finding]:
     """A teacher that is less accurate than TF-IDF with a linear classifier, or than the student alone."""
+    if scores.gives_scores(known.report):
+        return scores.teacher_below(known)
     report = known.report
     teacher = model_of(report, "teacher").get("accuracy")
     others = [model for model in report["models"] if model["role"] in ("rival", "baseline")]
@@ -119,6 +126,8 @@ def teacher_below(known: Known) -> list[Finding]:
 
 def noise(known: Known) -> list[Finding]:
     """A gain that cannot be distinguished from noise on this number of judged rows."""
+    if scores.gives_scores(known.report):
+        return scores.noise(known)
     found, rows = _gain(known.report), known.report["judged_rows"]
     accuracy, (low, high) = found["accuracy"], found["ci95"]
     if accuracy <= 0 or low > 0:
@@ -150,6 +159,8 @@ def _points(share: float) -> str:
 
 def int8(known: Known) -> list[Finding]:
     """An int8 file that is less accurate than the fp32 one, or gives other labels."""
+    if scores.gives_scores(known.report):
+        return scores.int8(known)
     report = known.report
     students = {model["name"]: model for model in report["models"] if model["role"] == "student"}
     files = (model for model in report["models"] if model["role"] == "export")

@@ -10,7 +10,7 @@ from limbeck.doctor.finding import Finding, Level
 from limbeck.doctor.known import Asked, AskedTwice, Known
 from limbeck.errors import some
 from limbeck.teacher.kinds import KINDS
-from limbeck.training.skill import MIN_OTHERS, NEAR_CHANCE, rows_of_others, skill
+from limbeck.training.skill import MIN_OTHERS, NEAR_CHANCE, are_scores, rows_of_others, skill
 
 Ints = npt.NDArray[np.int64]
 
@@ -24,7 +24,7 @@ def label_order(known: Known) -> list[Finding]:
 
 
 def _swaps(asked: Asked, names: Sequence[str]) -> list[Finding]:
-    if asked.rows.labels.ndim == 2:
+    if asked.rows.labels.ndim == 2 or are_scores(asked.rows.labels):
         return []
     counts = confusion(asked.rows.labels, asked.logits.argmax(axis=1), classes=len(names))
     return [
@@ -84,7 +84,8 @@ def near_chance(known: Known) -> list[Finding]:
             continue
         advice = KINDS[asked.kind].advice
         what = f"the teacher {asked.name} is hardly better than guessing"
-        evidence = f"Cohen's kappa {kappa:.2f} on {len(asked.rows):,} dev rows, where 0 is guessing and 1 is perfect"
+        measure = "Spearman's correlation" if are_scores(labels) else "Cohen's kappa"
+        evidence = f"{measure} {kappa:.2f} on {len(asked.rows):,} dev rows, where 0 is guessing and 1 is perfect"
         others = rows_of_others(labels)
         level: Level = "error"
         if others is not None and others < MIN_OTHERS:  # as limbeck.teacher.chance: it may be bad luck

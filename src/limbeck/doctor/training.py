@@ -12,7 +12,7 @@ from limbeck.doctor.known import Known
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WordStudent
 from limbeck.teacher.kinds import kind_of
-from limbeck.training.epochs import is_rising, rise_in_words, score_of
+from limbeck.training.epochs import is_rising, on_dev, rise_in_words, score_of
 
 
 def epochs(known: Known) -> list[Finding]:
@@ -70,7 +70,7 @@ def _who(found: Sequence[StudentFacts], of_all: Sequence[StudentFacts]) -> str:
 
 
 def _rates(facts: StudentFacts) -> str:
-    return ", ".join(f"{one['learning_rate']:.2g} ({one['dev_accuracy']:.1%} on dev)" for one in facts.attempts)
+    return ", ".join(f"{one['learning_rate']:.2g} ({on_dev(one)})" for one in facts.attempts)
 
 
 def rising_students(known: Known) -> list[StudentFolder]:
@@ -109,7 +109,8 @@ def _falling(found: Sequence[StudentFolder], known: Known) -> Finding:
     scores = _scores(last_training(found[0].history))
     seeds, best = len(known.students), max(scores)
     who = "the student was" if seeds == 1 else f"the student was, in {len(found)} of {seeds} seeds,"
-    then = f"{best:.1%} on dev after epoch {scores.index(best) + 1}, {scores[-1]:.1%} after epoch {len(scores)}"
+    first, last = (f"{score:.1%}" if known.corpus.task.has_classes else f"{score:.3f}" for score in (best, scores[-1]))
+    then = f"{first} on dev after epoch {scores.index(best) + 1}, {last} after epoch {len(scores)}"
     return Finding(
         "overfitting",
         "note",
@@ -136,7 +137,7 @@ def _scores(history: Sequence[Mapping[str, Any]]) -> list[float]:
 
 def empty(known: Known) -> list[Finding]:
     """Losses that have little or no effect for the class count of the corpus."""
-    classes = len(known.corpus.labels)
+    classes = len(known.corpus.labels)  # a score has one
     notes = [note.partition(": ") for note in empty_losses(known.recipe.distillation.every_loss, classes=classes)]
     return [
         Finding(

@@ -1,8 +1,9 @@
 """The properties of one column that `limbeck init` uses to guess its role."""
 
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,22 @@ LABEL_NAMES = (  # the first one found is taken
     *("label", "labels", "gold_label", "class", "category", "target", "sentiment", "polarity", "is_duplicate"),
     *("quality", "stars", "rating", "intent", "topic", "emotion", "y", "cat", "tag"),
 )
+SCORE_NAMES = {
+    "score",
+    "scores",
+    "similarity",
+    "relatedness",
+    "relevance",
+    "grade",
+    "readability",
+    "mos",
+    "valence",
+    "points",
+}
+WHOLE_SCORE_NAMES = SCORE_NAMES | {"rating", "quality"}  # whole numbers under another name are classes
+MANY_SCORES, MANY_WHOLE = 8, 20  # different numbers that are scores: with decimals, and whole ones
+MOST_UNNUMBERED = 0.02  # share of other cells, such as "n/a"; they are errors when the file is read
+STARS = range(3, 12)  # different whole numbers in a row that may be points on a scale
 SEVERAL_NAMES = {"tags", "genres", "topics", "categories", "classes", "emotions", "intents", "themes", "subjects"}
 SPLITS = {"train", "dev", "test", "transfer", "augmented"}  # in the files of `limbeck labels --export`
 SPLIT_NAMES = {"split", "splits", "set", "subset", "partition", "data_split", "dataset", "fold", "usage"}
@@ -131,6 +148,35 @@ class ColumnProfile:
             and not self._is_id
         )
 
+    @cached_property
+    def numbers(self) -> list[float] | None:
+        """Its different values, if nearly all are finite numbers."""
+        found = [number for value in self.values if (number := _number(value)) is not None]
+        return found if found and len(self.values) - len(found) <= MOST_UNNUMBERED * len(self.values) else None
+
+    @cached_property
+    def is_score(self) -> bool:
+        """Whether it holds many different numbers: with decimals, or whole ones under the name of a score."""
+        if self.lists is not None or self._is_id or self.numbers is None:
+            return False
+        if any(not number.is_integer() for number in self.numbers):
+            return len(self.numbers) >= MANY_SCORES
+        return bool(self._words & WHOLE_SCORE_NAMES) and len(self.numbers) >= MANY_WHOLE
+
+    @property
+    def is_named_score(self) -> bool:
+        """Whether its name is that of a label or of a score."""
+        return self.is_named_label or bool(self._words & SCORE_NAMES)
+
+    @property
+    def _words(self) -> set[str]:
+        """The words of its name: avgRating and similarity_score have two each."""
+        return {word.lower() for word in WORDS_OF_NAME.findall(self.name)}
+
+    @property
+    def _is_named_as_score(self) -> bool:
+        return self.is_score and self.is_named_score
+
     def label_rank(self) -> tuple[int, bool, int]:
         """Sort key: the most likely label comes first; by name, then integers before others, then few values.
 
@@ -138,7 +184,11 @@ class ColumnProfile:
         lower = self.name.lower()
         if self.is_named_label:
             rank = LABEL_NAMES.index(self._label_name)
-        elif "label" in lower or (lower in SEVERAL_NAMES and self.has_several_labels):
+        elif (
+            (self.is_score and self.is_named_score)
+            or "label" in lower
+            or (lower in SEVERAL_NAMES and self.has_several_labels)
+        ):
             rank = len(LABEL_NAMES) - 1
         else:
             rank = len(LABEL_NAMES) + (not self.may_be_label())
@@ -153,6 +203,23 @@ class ColumnProfile:
     def _most_labels(self) -> int:
         named = self.is_named_label or self.name.lower() in SEVERAL_NAMES
         return max(200, len(self.cells) // 10) if named else max(50, len(self.cells) // 500)
+
+
+def _number(cell: str) -> float | None:
+    try:
+        found = float(cell)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def are_stars(labels: Collection[str]) -> bool:
+    """Whether these are whole numbers in a row, such as 1 to 5 stars, which may be classes or points on a scale."""
+    whole = [label.removesuffix(".0") for label in labels]
+    if len(labels) not in STARS or not all(label.isdecimal() for label in whole):
+        return False
+    numbers = sorted(map(int, whole))
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def profiles_of(layout: Layout) -> list[ColumnProfile]:

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from limbeck.artifacts.corpus import rarest_and_most_frequent
+from limbeck.drafting.column_profile import are_stars
 from limbeck.drafting.draft_student import distillation_lines, student_lines
 from limbeck.drafting.draft_teacher import NO_ENCODER, DraftedTeacher, chosen_teacher, teacher_lines
 from limbeck.drafting.draft_transfer import (
@@ -85,8 +86,12 @@ def _heading(recipe: str, found: Inspection, teacher: DraftedTeacher) -> list[st
     what = "pairs of texts" if found.pair is not None else "texts"
     several = ", several a row" if found.multi_label else ""
     classes = f"{len(found.labels)} classes ({plain(some(list(found.labels), most=4))}{several})"
+    if found.is_score:
+        low, high = found.score_range
+        classes = f"a score from {low:g} to {high:g}"
+    joined = "with" if found.is_score else "in"
     return [
-        f"# {found.language_name} {what} in {classes}: {teaching}, distilled into a small Bi-LSTM.",
+        f"# {found.language_name} {what} {joined} {classes}: {teaching}, distilled into a small Bi-LSTM.",
         f"# limbeck run {plain(in_shell(recipe))}",
     ]
 
@@ -119,7 +124,8 @@ def _corpus(found: Inspection, *, data_path: str, folder: Path | None) -> list[s
         counts = ", ".join(f"{split} {count:,}" for split, count in found.split_rows.items())
         lines.append(f"split = {value(found.split)}  # says of each row where it belongs: {counts}")
     if "dev" not in held_out and "dev" not in found.split_rows:
-        lines.append("dev_fraction = 0.1  # no dev file: a tenth of train is held out, every class in proportion")
+        what = "scores" if found.is_score else "every class"
+        lines.append(f"dev_fraction = 0.1  # no dev file: a tenth of train is held out, {what} in proportion")
     lines.append(f"text = {value(found.text)}")
     if found.pair is not None:
         lines.append(f"pair = {value(found.pair)}")
@@ -134,7 +140,18 @@ def _own_text(found: Inspection, *, gpu: bool, path: str) -> list[str]:
     return [f"files = [{value(path)}]", f"text = {value(found.text)}", *form]
 
 
+def _score(found: Inspection) -> list[str]:
+    low, high = found.score_range
+    return [
+        f"label = {value(found.label)}  # numbers from {low:g} to {high:g}",
+        'task = "regression"  # models give a score; without this line every number would be a class',
+        f"# score_range = [{low:g}, {high:g}]  # if there can be others than those of the file",
+    ]
+
+
 def _label(found: Inspection) -> list[str]:
+    if found.is_score:
+        return _score(found)
     counts = some([f"{plain(name)} × {count:,}" for name, count in found.labels.items()], most=6)
     lines = [f"label = {value(found.label)}  # {counts}"]
     if isinstance(found.label, list):
@@ -142,6 +159,8 @@ def _label(found: Inspection) -> list[str]:
         lines = [f"# A column for each class; the label of a row: {remark}.", *lines]
     if found.multi_label:
         lines.append("multi_label = true  # a row may have several of them, or none")
+    if not isinstance(found.label, list) and are_stars(found.labels):
+        lines.append('# task = "regression"  # if these numbers are points on a scale: models then give a score')
     if found.label_separator is not None:
         undo = "if each cell is one label, take this line and the one above away"
         lines.append(f"label_separator = {value(found.label_separator)}  # {undo}")
@@ -166,7 +185,7 @@ def _label_names(found: Inspection) -> list[str]:
     if found.label_names:
         names = ", ".join(f"{value(column)} = {value(name)}" for column, name in found.label_names.items())
         return [f"label_names = {{ {names} }}"]
-    if not all(name.isdecimal() for name in found.labels) or len(found.labels) > 10:
+    if not found.labels or not all(name.isdecimal() for name in found.labels) or len(found.labels) > 10:
         return []
     names = ", ".join(f'{value(name)} = "name of {name}"' for name in found.labels)
     return [f"# label_names = {{ {names} }}  # what the numbers mean, for the report"]

@@ -94,6 +94,7 @@ SECOND_OF_PAIRS = [
 SHORT_TIMING = ["", "[evaluation]", "throughput_batches = []  # [32, 256] also times batches, in half a minute more"]
 TEACHERS_VECTORS = 'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"'
 RANDOM_VECTORS = ['word_vectors = "random"  # or a word2vec/GloVe file, which is better; this teacher has none']
+SCORES = ['kind = "logit_mse"  # the student learns the teacher\'s scores; "huber" if some of them are far off']
 LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
 PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s probabilities', "temperature = 1.0"]
 SOME_ROWS = 10_000
@@ -151,7 +152,7 @@ def distillation_lines(found: Inspection, *, gpu: bool, rows: int, read: int) ->
         *_baseline_epochs(found, gpu=gpu),
         "",
         "[[distillation.losses]]",
-        *(PROBABILITIES if _learns_probabilities(found, rows=rows) else LOGITS),
+        *(SCORES if found.is_score else PROBABILITIES if _learns_probabilities(found, rows=rows) else LOGITS),
         *([] if gpu else SHORT_TIMING),
     ]
 
@@ -169,7 +170,7 @@ def _baseline_epochs(found: Inspection, *, gpu: bool) -> list[str]:
 
 def _learns_probabilities(found: Inspection, *, rows: int) -> bool:
     """With many rows in two classes, logits were better (SST-2); else probabilities, and logits may even collapse."""
-    if found.pair is not None or found.multi_label:
+    if found.pair is not None or found.multi_label or found.is_score:
         return False
     return len(found.labels) > 2 or rows < SOME_ROWS
 

@@ -45,7 +45,7 @@ class Inspection:
     label: Column | list[Column]
     multi_label: bool
     label_separator: str | None  # if one column holds several labels of a row as text
-    labels: dict[str, int]  # rows of each label, in class order
+    labels: dict[str, int]  # rows of each label, in class order; of scores none
     language: Literal["en", "zh"]
     rows: int
     is_complete: bool  # False: the file has more rows than were read
@@ -60,6 +60,8 @@ class Inspection:
     split_rows: dict[str, int] = field(default_factory=dict)  # by split, if there is such a column
     scores: dict[str, Column] = field(default_factory=dict)  # by class, the column of a model's number for it
     guesses_encoding: bool = False  # because it is not UTF-8
+    is_score: bool = False  # the label is a number
+    score_range: tuple[float, float] = (0.0, 0.0)  # the lowest and the highest
     unlabelled: int = 0  # rows with a text and without a label, which the corpus drops
     notes: tuple[str, ...] = ()  # what else the user should know, in lines for the terminal
 
@@ -109,10 +111,12 @@ class Inspection:
         unit = "characters" if self.language == "zh" else "words"
         columns = some(self.label, most=8) if isinstance(self.label, list) else self.label
         several = ", several a row" if self.multi_label else ""
+        low, high = self.score_range
+        labels = f"labels{several}: {some([f'{name} × {count:,}' for name, count in self.labels.items()], most=8)}"
         lines = [
             f"{self.path.name}: {kind}{header}, {self.rows:,} rows{'' if self.is_complete else ' or more'}",
             f"  text: {self.text}{pair}, label: {columns} (columns: {some(self.columns, most=8)})",
-            f"  labels{several}: {some([f'{name} × {count:,}' for name, count in self.labels.items()], most=8)}",
+            f"  scores: from {low:g} to {high:g}" if self.is_score else f"  {labels}",
             f"  language: {language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
         ]
         if self.scores:
@@ -170,9 +174,13 @@ def inspect_file(
         guesses_encoding=encoding is None and layout.form.encoding not in SURE,
         unlabelled=dropped.without_label if layout.kind in ("csv", "tsv") or not dropped.without_text else 0,
     )
-    found = replace(found, label_names=_label_names(layout, roles.label))
-    found = replace(found, labels=_labels(layout, roles.label, found), given=dict(given or {}))
-    found = replace(found, scores=_scores(layout, roles, found))
+    found = replace(found, given=dict(given or {}))
+    if roles.label.is_score:
+        found = replace(found, is_score=True, score_range=_score_range(layout, roles.label, path=path))
+    else:
+        found = replace(found, label_names=_label_names(layout, roles.label))
+        found = replace(found, labels=_labels(layout, roles.label, found))
+        found = replace(found, scores=_scores(layout, roles, found))
     if roles.split is not None and not given:
         column = profiles_of(layout)[roles.split]
         found = replace(found, split=column_of(layout, roles.split), split_rows=column.split_rows)
@@ -255,8 +263,20 @@ def _notes_of(split: str, path: Path, found: Inspection) -> list[str]:
     return [f"labels of {path.name} that {found.path.name} does not have: {names}"]
 
 
+def _score_range(layout: Layout, role: LabelRole, *, path: Path) -> tuple[float, float]:
+    """The lowest and the highest score; raises RowMalformed for a cell that is no number, as a run would."""
+    (position,) = role.positions
+    section = CorpusSection(train=str(path), label=position, task="regression")
+    reader = LabelReader(section, path=path, columns=[layout.columns[position]])
+    cells = zip(layout.numbers, layout.rows, strict=True)
+    scores = [float(str(reader.read([row[position]], number=number))) for number, row in cells]
+    return min(scores), max(scores)
+
+
 def _unknown_in(rows: LabelledRows, found: Inspection) -> dict[str, int]:
     """The labels that the inspected file lacks, with the number of their rows."""
+    if found.is_score:
+        return {}
     counts = rows.label_counts.items()
     return {label: count for label, count in counts if found.label_names.get(label, label) not in found.labels}
 
@@ -264,7 +284,8 @@ def _unknown_in(rows: LabelledRows, found: Inspection) -> dict[str, int]:
 def _section(found: Inspection, path: Path) -> CorpusSection:
     """The section of a recipe for a file of this form."""
     names = ("text", "pair", "label", "multi_label", "label_separator")
-    keys = {"train": str(path), **{name: getattr(found, name) for name in names}, **asdict(found.form)}
+    task = {"task": "regression"} if found.is_score else {}
+    keys = {"train": str(path), **task, **{name: getattr(found, name) for name in names}, **asdict(found.form)}
     return CorpusSection.model_validate(
         {key: value for key, value in keys.items() if key in KEYS and value is not None}
     )

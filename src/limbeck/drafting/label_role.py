@@ -134,22 +134,30 @@ class LabelRole:
     is_multi_label: bool = False
     separator: str | None = None  # if one column holds several labels as text
     prefix: str = ""  # of the names of several columns, before the name of the class
+    is_score: bool = False  # it holds numbers
 
     @classmethod
     def of(cls, profile: ColumnProfile) -> "LabelRole":
-        """A single column, with several labels a row if its cells look like it."""
+        """A single column, with several labels a row, or with scores, if its cells look like it."""
+        if profile.is_score:
+            return cls((profile.position,), is_score=True)
         return cls((profile.position,), profile.has_several_labels, profile.separator)
 
 
 def guess_label(profiles: Sequence[ColumnProfile], *, path: Path) -> LabelRole | None:
     """The most likely label among the columns; None if no column can be it."""
     profiles = [profile for profile in profiles if not profile.is_split]
-    possible = [profile for profile in profiles if profile.may_be_label() or profile.has_several_labels]
+    possible = [
+        profile
+        for profile in profiles
+        if profile.may_be_label() or profile.has_several_labels or profile in _named_scores(profiles)
+    ]
     named = [profile for profile in profiles if profile.is_named_label and profile.lists is None]
     if named and not any(profile in possible for profile in named) and len(named[0].values) == 1:
         (only,) = named[0].values
         raise OneClassOnly(path=path.name, label=only, rows=len(named[0].cells))
     likeliest = min(possible, key=ColumnProfile.label_rank, default=None) or _only_repeated(profiles)
+    likeliest = likeliest or _only_score(profiles)
     group = find_class_columns(profiles)
     if group is not None and _is_likelier(group, likeliest):
         positions = tuple(profile.position for profile in group.columns)
@@ -163,6 +171,19 @@ def _only_repeated(profiles: Sequence[ColumnProfile]) -> ColumnProfile | None:
     repeated = [column for column in profiles if column.may_be_label(most=len(column.cells) // LEAST_ROWS_OF_MANY)]
     texts = [column for column in profiles if column.is_text and column.is_varied]
     return repeated[0] if len(repeated) == 1 and texts and repeated != texts else None
+
+
+def _named_scores(profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """Columns of many different numbers with the name of a label; or with that of a score, if only one has it: several
+    are a model's scores for the classes."""
+    scores = [profile for profile in profiles if profile.is_score and profile.is_named_score]
+    return scores if len(scores) == 1 else [profile for profile in scores if profile.is_named_label]
+
+
+def _only_score(profiles: Sequence[ColumnProfile]) -> ColumnProfile | None:
+    """The only column of many different numbers, whatever its name is, if there is one."""
+    scores = [profile for profile in profiles if profile.is_score]
+    return scores[0] if len(scores) == 1 else None
 
 
 def _is_likelier(group: ClassColumns, likeliest: ColumnProfile | None) -> bool:

@@ -1,6 +1,6 @@
-"""A blend: several exported students as one model, a weighted mean of their calibrated logits."""
+"""A blend: several exported students as one model, a weighted mean of their calibrated logits, or of their scores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +22,8 @@ from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import blended
 from limbeck.runtime.row import Row
-from limbeck.training.dev_targets import cross_entropy, dev_targets, probabilities
-from limbeck.training.skill import Labels
+from limbeck.training.dev_targets import cross_entropy, dev_targets, probabilities, squared_error
+from limbeck.training.skill import Labels, are_scores
 from limbeck.training.temperature import fitted_temperature, negative_log_likelihood
 
 Logits = npt.NDArray[np.float32]
@@ -41,7 +41,7 @@ class Blend:
     members: tuple[int, ...]  # their places
     weights: tuple[float, ...]
     temperature: float  # fitted on dev, as for any exported file
-    log_loss: float | None  # on dev, at this temperature; None without labelled rows
+    log_loss: float | None  # on dev, at this temperature; None without labelled rows. Of scores: the squared error
 
 
 def export_blend(
@@ -77,25 +77,26 @@ def export_blend(
             copy_model(models[place], scratch / its.name, has_profile=False)
         blend = _facts(chosen, name=name, blend=best)
         save_facts(scratch, blend)
-        together = _blended(best, logits, facts)  # of the rows that a profile is about, too
-        about = runtime_rows(known)
+        if blend.task.has_classes:  # a profile is about confidence and labels
+            together = _blended(best, logits, facts)  # of the rows that a profile is about, too
+            about = runtime_rows(known)
 
-        def logits_of(asked: Sequence[Row]) -> Logits:
-            return together if logits and asked == about else _logits_of(ModelFolder(scratch), asked)
+            def logits_of(asked: Sequence[Row]) -> Logits:
+                return together if logits and asked == about else _logits_of(ModelFolder(scratch), asked)
 
-        origin = origin or Origin()
-        blend, abstain = with_abstention(
-            section.abstain, scratch, blend, rows=rows, logits_of=logits_of, foreign=origin.foreign
-        )
-        write_profile(
-            scratch,
-            blend,
-            rows=rows,
-            logits_of=logits_of,
-            origin=origin,
-            examples=section.examples,
-            abstain=abstain,
-        )
+            origin = origin or Origin()
+            blend, abstain = with_abstention(
+                section.abstain, scratch, blend, rows=rows, logits_of=logits_of, foreign=origin.foreign
+            )
+            write_profile(
+                scratch,
+                blend,
+                rows=rows,
+                logits_of=logits_of,
+                origin=origin,
+                examples=section.examples,
+                abstain=abstain,
+            )
     reporter.note(_summary(ModelFolder(out), best, rows=len(known)))
     return ModelFolder(out)
 
@@ -136,7 +137,11 @@ def chosen_blend(
     targets = dev_targets(labels, teacher=teacher, models=calibrated)
     members = tuple(range(len(logits)))
     while True:
-        weights = fitted_weights([calibrated[place] for place in members], targets, multi_label=labels.ndim == 2)
+        among = [calibrated[place] for place in members]
+        if are_scores(labels):
+            weights = fitted_score_weights(among, targets)
+        else:
+            weights = fitted_weights(among, targets, multi_label=labels.ndim == 2)
         keep = np.flatnonzero(weights >= LEAST_WEIGHT)
         keep = keep[np.argsort(-weights[keep], kind="stable")][:MOST_MEMBERS]
         if len(keep) < 2:  # one alone is a model of its own: the best one beside it
@@ -150,6 +155,8 @@ def chosen_blend(
         [logits[place] for place in members],
         factors=[share / temperatures[place] for share, place in zip(shares, members, strict=True)],
     )
+    if are_scores(labels):
+        return Blend(members, shares, 1.0, squared_error(together, labels[:, np.newaxis]))
     temperature = fitted_temperature(together, labels) if calibrate else 1.0
     return Blend(members, shares, temperature, negative_log_likelihood(together, labels, temperature=temperature))
 
@@ -160,16 +167,36 @@ def fitted_weights(logits: Sequence[Floats], targets: Floats, *, multi_label: bo
     It is convex in w. Exponentiated gradient (Kivinen and Warmuth 1997): w ← w · exp(-step · ∂/∂w), then Σ w = 1 again.
     A step that makes it worse is taken back and halved: logits that nobody calibrated may be large.
     """
+    return _descended(
+        logits,
+        loss=lambda together: cross_entropy(together, targets, multi_label=multi_label),
+        errors=lambda together: (probabilities(together, multi_label=multi_label) - targets) / len(targets),
+    )
+
+
+def fitted_score_weights(outputs: Sequence[Floats], targets: Floats) -> Floats:
+    """The weights w ≥ 0, Σ w = 1, of the lowest mean squared error of Σ wₘ zₘ to the targets, in the same way."""
+    return _descended(
+        outputs,
+        loss=lambda together: squared_error(together, targets),
+        errors=lambda together: 2 * (together - targets) / len(targets),
+    )
+
+
+def _descended(
+    logits: Sequence[Floats], *, loss: Callable[[Floats], float], errors: Callable[[Floats], Floats]
+) -> Floats:
+    """The weights at the end of the descent; `errors` are the derivatives of the loss by the summed logits."""
     weights, step = np.full(len(logits), 1 / len(logits)), STEP
-    lowest = cross_entropy(_sum(logits, weights), targets, multi_label=multi_label)
+    lowest = loss(_sum(logits, weights))
     for _ in range(STEPS):
-        errors = (probabilities(_sum(logits, weights), multi_label=multi_label) - targets) / len(targets)
-        slopes = np.array([float((errors * one).sum()) for one in logits])
+        of_rows = errors(_sum(logits, weights))
+        slopes = np.array([float((of_rows * one).sum()) for one in logits])
         tried = weights * np.exp(-step * (slopes - slopes.min()))
         tried /= tried.sum()
-        loss = cross_entropy(_sum(logits, tried), targets, multi_label=multi_label)
-        if loss <= lowest:
-            weights, lowest = tried, loss
+        found = loss(_sum(logits, tried))
+        if found <= lowest:
+            weights, lowest = tried, found
         else:
             step /= 2
     return weights
@@ -193,6 +220,7 @@ def _facts(members: Sequence[ModelFacts], *, name: str, blend: Blend) -> ModelFa
         parameters=sum(member.parameters for member in members),
         parameters_without_embeddings=sum(member.parameters_without_embeddings for member in members),
         multi_label=first.multi_label,
+        scale=first.scale,
         temperature=blend.temperature,
         members=tuple(Member(its.name, weight=weight) for its, weight in zip(members, blend.weights, strict=True)),
     )
@@ -202,4 +230,6 @@ def _summary(model: ModelFolder, blend: Blend, *, rows: int) -> str:
     facts = model.facts()
     names = ", ".join(f"{member.weight:.0%} {member.folder}" for member in facts.members)
     fit = "" if blend.log_loss is None else f"; log-loss {blend.log_loss:.3f} on {rows:,} rows of dev"
+    if facts.scale and blend.log_loss is not None:
+        fit = f"; root mean squared error {blend.log_loss**0.5 * facts.scale.sd:.3g} on {rows:,} rows of dev"
     return f"  {facts.name}: {names}; {model.size_mb():.1f} MB{fit}{abstaining_in_words(model)}"

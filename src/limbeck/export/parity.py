@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.errors import LimbeckError, TooFewRows
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier
@@ -24,9 +25,11 @@ MOST_ALONE = 256  # rows; a row by itself takes several times as long as in a ba
 class ExportRefused(LimbeckError):
     """The exported file does not predict what the trained student predicts."""
 
-    def __init__(self, *, student: Path, precision: str, measure: str, found: str, allowed: str, rows: int) -> None:
+    def __init__(
+        self, *, student: Path, precision: str, measure: str, found: str, allowed: str, rows: int, limit: str = ""
+    ) -> None:
         self.measure, self.measured = measure, found
-        limit = "fp32_tolerance" if precision == "fp32" else "int8_agreement"
+        limit = limit or ("fp32_tolerance" if precision == "fp32" else "int8_agreement")
         super().__init__(
             f"export of '{student}' as {precision} refused: it does not match the trained student",
             found=f"{measure} on {rows:,} rows: {found}; allowed: {allowed}",
@@ -55,6 +58,7 @@ class Parity:
     largest_difference: float  # of a logit
     agreement: float  # share of rows with the same label, or the same set of labels: the lowest over all comparisons
     worst: Difference  # the largest for its scale
+    mean_difference: float = 0.0  # of the outputs, over the rows: the largest over all comparisons
 
 
 class Exported:
@@ -104,8 +108,9 @@ def measure_parity(trained: Logits, exported: Sequence[Exported], rows: Rows) ->
         rows=len(rows),
         # Not the builtin `max`, which ignores a NaN that comes second.
         largest_difference=float(np.max(np.abs([trained - other for other in outputs]))),
-        agreement=min(_same_label(trained, other, multi_label=exported[0].facts.multi_label) for other in outputs),
+        agreement=min(_same_answer(trained, other, exported[0].facts) for other in outputs),
         worst=worst_difference(trained, outputs),
+        mean_difference=float(np.max([np.abs(trained - other).mean() for other in outputs])),
     )
 
 
@@ -123,8 +128,12 @@ def worst_difference(trained: Logits, outputs: Sequence[Logits]) -> Difference:
     return Difference(float(differences[output, row]), scale=float(scales[row]))
 
 
-def refuse_different(section: Export, parity: Parity, *, precision: Precision, student: Path) -> None:
-    """Raise ExportRefused if the difference exceeds the recipe's limit; NaN always does."""
+def refuse_different(
+    section: Export, parity: Parity, *, precision: Precision, student: Path, scale: ScoreScale | None = None
+) -> None:
+    """Raise ExportRefused if the difference exceeds the recipe's limit; NaN always does. With the `scale` of scores an
+    int8 file is judged by how far its scores are off."""
+    limit = "int8_score_error" if scale is not None and precision == "int8" else ""
     if precision == "fp32":
         worst, tolerance = parity.worst, section.fp32_tolerance
         is_equal, measure = worst.relative <= tolerance, "largest difference of a logit for its scale"
@@ -132,13 +141,25 @@ def refuse_different(section: Export, parity: Parity, *, precision: Precision, s
         allowed = f"{tolerance * worst.scale:.2g}, which is {tolerance:g} of the scale"
     elif not np.isfinite(parity.largest_difference):
         is_equal, measure, found, allowed = False, "largest difference of a logit", "not a number", "any number"
+    elif scale is not None:
+        is_equal, measure = parity.mean_difference <= section.int8_score_error, "mean difference of a score"
+        found = f"{parity.mean_difference * scale.sd:.3g}"
+        allowed = (
+            f"{section.int8_score_error * scale.sd:.3g}, which is {section.int8_score_error:g} standard deviations"
+        )
     else:
         is_equal = parity.agreement >= section.int8_agreement or (section.int8_agreement < 1 and _is_chance(parity))
         measure, found = "share of rows with the same label", f"{parity.agreement:.2%}"
         allowed = f"at least {section.int8_agreement:.2%}, or {MOST_DIFFERENT} rows that differ in a small dev"
     if not is_equal:
         raise ExportRefused(
-            student=student, precision=precision, measure=measure, found=found, allowed=allowed, rows=parity.rows
+            student=student,
+            precision=precision,
+            measure=measure,
+            found=found,
+            allowed=allowed,
+            rows=parity.rows,
+            limit=limit,
         )
 
 
@@ -148,8 +169,15 @@ def _is_chance(parity: Parity) -> bool:
     return parity.rows < SMALL_DEV and differing <= MOST_DIFFERENT and parity.agreement >= MIN_AGREEMENT
 
 
-def _same_label(one: Logits, other: Logits, *, multi_label: bool) -> float:
-    """The share of rows with the same label, or with the same set of labels if a row may have several."""
+SAME_SCORE = 0.1  # standard deviations
+
+
+def _same_answer(one: Logits, other: Logits, facts: ModelFacts) -> float:
+    """The share of rows with the same label, or with the same set of labels if a row may have several; or with nearly
+    the same score."""
+    if facts.scale:
+        return float(np.mean(np.abs(one - other) <= SAME_SCORE))
+    multi_label = facts.multi_label
     same = predicted(one, multi_label=multi_label) == predicted(other, multi_label=multi_label)
     return float(np.mean(same.all(axis=1) if multi_label else same))
 

@@ -56,7 +56,7 @@ def origin_of(train: Rows, *, classes: int, teacher: TeacherLabels | None, forei
 
 def _label_shares(rows: Rows, *, classes: int) -> tuple[float, ...] | None:
     labels = rows.labels[rows.is_labelled]
-    if not len(labels):
+    if not len(labels) or labels.dtype.kind == "f":
         return None
     counts = labels.sum(axis=0) if labels.ndim == 2 else np.bincount(labels, minlength=classes)
     return tuple(_rounded(counts / len(labels)))

@@ -19,6 +19,7 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, save_facts
 from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
 from limbeck.errors import CheckpointDamaged, some
 from limbeck.export.abstain import abstaining_in_words, with_abstention
@@ -85,7 +86,7 @@ def _write_compared(
     graph = graph_of(network, pair=student.facts.pair)
     onnx.save_model(int8_of(network, graph) if precision == "int8" else graph, scratch / GRAPH)
     shutil.copyfile(student.folder / TOKENIZER, scratch / TOKENIZER)
-    facts = _model_facts(student.facts, precision)
+    facts = _model_facts(student.facts, precision, clip=section.clip_scores)
     save_facts(scratch, facts)
     reader = StudentReader.load(
         student.folder / TOKENIZER,
@@ -94,15 +95,16 @@ def _write_compared(
     )
     exported = on_every_engine(ModelFolder(scratch), threads=torch.get_num_threads())
     parity = _compared(section, exported, network, reader, student=student, rows=rows)
-    refuse_different(section, parity, precision=precision, student=student.folder)
-    if section.calibrate:
+    refuse_different(section, parity, precision=precision, student=student.folder, scale=facts.scale)
+    if section.calibrate and facts.task.has_classes:
         facts = replace(facts, temperature=temperature_of(exported[0], rows))
         save_facts(scratch, facts)
     logits_of, examples = exported[0].logits, section.examples
-    facts, abstain = with_abstention(
-        section.abstain, scratch, facts, rows=rows, logits_of=logits_of, foreign=origin.foreign
-    )
-    write_profile(scratch, facts, rows=rows, logits_of=logits_of, origin=origin, examples=examples, abstain=abstain)
+    if facts.task.has_classes:  # confidence, and a profile, are about labels
+        facts, abstain = with_abstention(
+            section.abstain, scratch, facts, rows=rows, logits_of=logits_of, foreign=origin.foreign
+        )
+        write_profile(scratch, facts, rows=rows, logits_of=logits_of, origin=origin, examples=examples, abstain=abstain)
     return parity
 
 
@@ -119,7 +121,8 @@ def _compared(
 
     So the temperature does not depend on the other rows, and most rows of both are computed once.
     """
-    calibrating = calibration_rows(rows) if section.calibrate else None
+    has_temperature = section.calibrate and student.facts.task.has_classes
+    calibrating = calibration_rows(rows) if has_temperature else None
     if calibrating is not None and len(calibrating):
         exported[0].logits(runtime_rows(rows.select(calibrating)))
     compared = sample(rows, most=section.parity_rows, among=calibrating)
@@ -136,7 +139,12 @@ def _load(student: StudentFolder) -> Any:
     return network
 
 
-def _model_facts(student: StudentFacts, precision: Precision) -> ModelFacts:
+def scale_of_model(scale: dict[str, Any] | None, *, clip: bool) -> ScoreScale | None:
+    """The scale for model.json; None for classes."""
+    return None if scale is None else replace(ScoreScale.from_json(scale), clip=clip)
+
+
+def _model_facts(student: StudentFacts, precision: Precision, *, clip: bool) -> ModelFacts:
     return ModelFacts(
         name=student.name if precision == "fp32" else f"{student.name}-{precision}",
         kind=student.kind,
@@ -149,11 +157,18 @@ def _model_facts(student: StudentFacts, precision: Precision) -> ModelFacts:
         parameters_without_embeddings=student.parameters_without_embeddings,
         multi_label=student.multi_label,
         tokenizer=student.tokenizer,
+        scale=scale_of_model(student.scale, clip=clip),
     )
 
 
 def _summary(model: ModelFolder, parity: Parity) -> str:
     facts = model.facts()
+    if facts.scale:
+        return (
+            f"  {facts.name} ({facts.precision}): {model.size_mb():.1f} MB; against the trained student on "
+            f"{parity.rows:,} rows: scores within {parity.largest_difference * facts.scale.sd:.2g}, "
+            f"{parity.mean_difference * facts.scale.sd:.2g} on average"
+        )
     same = "same labels" if facts.multi_label else "same label"
     calibrated = f"; temperature {facts.temperature:.2f} by dev" if facts.temperature != 1 else ""
     return (

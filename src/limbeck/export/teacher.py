@@ -12,6 +12,7 @@ from transformers import AutoModelForSequenceClassification
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, save_facts
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import TeacherTokensUnsupported
 from limbeck.export.transformer_graph import transformer_graph
@@ -104,4 +105,5 @@ def _facts(teacher: TeacherFolder, *, language: str, pair: bool, precision: Prec
         parameters_without_embeddings=facts.parameters_without_embeddings or 0,
         multi_label=facts.multi_label,
         tokenizer="framed",
+        scale=None if facts.scale is None else ScoreScale.from_json(facts.scale),
     )

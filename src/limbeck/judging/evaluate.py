@@ -14,6 +14,7 @@ import numpy.typing as npt
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.errors import DataError, did_you_mean, in_shell, some
 from limbeck.judging import calibration, metrics
+from limbeck.judging.evaluate_scores import ScoreEvaluationResult, judged_scores
 from limbeck.judging.judged_cascade import JudgedCascade
 from limbeck.judging.labelled_file import FileForm, LabelledChunk, LabelledFile, opened_labelled
 from limbeck.judging.metrics import Bools, Floats, Ints
@@ -21,7 +22,7 @@ from limbeck.judging.significance import SAMPLES, mcnemar, paired_interval
 from limbeck.judging.slices import SliceTally
 from limbeck.judging.threshold_worth import ScoreTally, parted
 from limbeck.runtime.cascade import CascadeClassifier
-from limbeck.runtime.classifier import load
+from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.fallbacks.fallback import FallbackOptionsWrong
 from limbeck.runtime.probabilities import THRESHOLD, confidence, probabilities_of
 from limbeck.runtime.row import Row
@@ -243,7 +244,7 @@ def evaluate(
     out_of_scope: str | None = None,
     slice: Column | None = None,
     watch: Watch = unwatched,
-) -> EvaluationResult:
+) -> EvaluationResult | ScoreEvaluationResult:
     """Judge an exported model on a labelled file. Needs no PyTorch and no scikit-learn.
 
     What is not given is as in the recipe of the model's run, or else as the file looks: the label column is `label`, or
@@ -253,7 +254,8 @@ def evaluate(
     but the model should be less sure of them. The values of the column `slice` are slices, too. `watch` is called with
     the number of rows after each part of the file.
 
-    What `load` gives for a model with a fallback is judged as it answers, and compared with the model alone.
+    What `load` gives for a model with a fallback is judged as it answers, and compared with the model alone. A model of
+    scores is judged by correlations and errors.
     """
     form = FileForm(text, pair, label, label_names or {}, format, header, quoting, encoding, slice)
     if isinstance(model, CascadeClassifier):
@@ -266,6 +268,9 @@ def evaluate(
     keys = corpus_keys(folders[0])
     outside = out_of_scope if out_of_scope is not None else keys.get("out_of_scope")
     with opened_labelled(Path(file), facts=classifiers[0].facts, form=form, keys=keys) as rows:
+        scored = [one for one in classifiers if isinstance(one, Classifier) and not one.facts.task.has_classes]
+        if scored:
+            return judged_scores(scored, rows, names=names, errors=errors, watch=watch)
         return judged(classifiers, rows, names=names, errors=errors, out_of_scope=outside, watch=watch)
 
 
@@ -389,6 +394,7 @@ def _refuse_other_rows(classifiers: Sequence[Judged], folders: Sequence[Path]) -
     for what, values in {
         "one reads pairs of texts and the other single texts": {one.pair for one in facts},
         "one gives several labels per row and the other one": {one.multi_label for one in facts},
+        "one gives labels and the other scores": {one.task.has_classes for one in facts},
     }.items():
         if len(values) > 1:
             raise DataError(

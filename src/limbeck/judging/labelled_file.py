@@ -1,5 +1,6 @@
 """A labelled file to judge a model on: which of its columns are text and label, and its rows chunk by chunk."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -45,6 +46,7 @@ class LabelForm:
     label: Column | list[Column]
     multi_label: bool
     label_separator: str
+    is_score: bool = False
 
 
 class LabelColumnUnclear(DataError):
@@ -90,7 +92,7 @@ class LabelledFile:
             raise FileEmpty(path=table.path)
         self.path, self._cells = table.path, chain(peeked, cells)
         self._names = {**_texts(keys.get("label_names")), **form.label_names}
-        self._classes = set(facts.labels)
+        self._classes = set(facts.labels) if facts.task.has_classes else set[str]()
         columns = _Columns(table, facts=facts, form=form, keys=keys, peeked=peeked, names=self._names)
         self._label_at, self._text_at = columns.label, columns.text
         self.slice_column = None if form.slice is None else find_column_as_text(table, form.slice, key="--slice")
@@ -101,6 +103,7 @@ class LabelledFile:
             label=list[Column](self.label_columns) if columns.has_class_columns else self.label_columns[0],
             multi_label=facts.multi_label,
             label_separator=columns.separator,
+            is_score=not facts.task.has_classes,
         )
         self._reader = LabelReader(said, path=table.path, columns=self.label_columns)
         self.without_text = self.without_label = 0
@@ -137,6 +140,8 @@ class LabelledFile:
 
     def _named(self, found: str | LabelSet) -> LabelSet:
         """By the names that the recipe or the user gives; a cell that holds a class's name already keeps it."""
+        if isinstance(found, str) and not self._classes:
+            return (found,)
         raw = (found,) if isinstance(found, str) else found
         return as_label_set(one if one in self._classes else self._names.get(one, one) for one in raw)
 
@@ -200,8 +205,11 @@ class _Columns:
         return found if len(found) == len(wanted) else []
 
     def _share_of_classes(self, at: int) -> float:
-        """How many of the cells that are not empty hold nothing but classes of the model."""
+        """How many of the cells that are not empty hold nothing but classes of the model; or numbers, if it gives
+        scores."""
         cells = [row[at] for row in self._rows if not is_empty(row[at])]
+        if not self._facts.task.has_classes:
+            return sum(map(_is_number, cells)) / max(len(cells), 1)
         return sum(self._holds_classes(cell, self._separators) for cell in cells) / max(len(cells), 1)
 
     def _holds_classes(self, cell: object, separators: Sequence[str], *, least: int = 1) -> bool:
@@ -241,6 +249,13 @@ class _Columns:
                 advice="Name both columns: --text COLUMN --label COLUMN.",
             )
         return found
+
+
+def _is_number(cell: object) -> bool:
+    try:
+        return math.isfinite(float(str(cell)))
+    except ValueError:
+        return False
 
 
 def _written_by_predict(columns: Sequence[str], classes: Sequence[str]) -> int | None:

@@ -1,4 +1,5 @@
-"""The rival: what ten lines of scikit-learn reach on the same rows, without a teacher (TF-IDF, linear classifier).
+"""The rival: what ten lines of scikit-learn reach on the same rows, without a teacher (TF-IDF, linear classifier; for
+scores: ridge regression).
 
 A student that does not beat it is not worth its training. It is an artifact of the run: its weights, which are timed
 like any other model, and its answers on dev and on the judged rows, so that a new report need not train it again.
@@ -18,6 +19,7 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.models.tfidf import TfidfClassifier, fitted_classifier, load_classifier, sampled_rows
 from limbeck.progress import Reporter
 from limbeck.runtime.row import Row, columns_of
@@ -72,11 +74,13 @@ def make_rival(corpus: Corpus, *, out: Path, key: Key, reporter: Reporter) -> Ri
             "of_train_rows": len(train),
             "parameters": rival.weights.size + rival.bias.size,
             "size_mb": size / 1e6,
-            "temperature": fitted_temperature(answers["dev"], dev.labels),
+            "temperature": fitted_temperature(answers["dev"], dev.labels) if corpus.task.has_classes else 1.0,
+            **({} if corpus.scale is None else {"scale": corpus.scale.as_json()}),
         }
         (scratch / FACTS).write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
     rows = f"{len(used):,} rows" if len(used) == len(train) else f"{len(used):,} of {len(train):,} rows"
-    reporter.note(f"  {NAME}: TF-IDF and a linear classifier, trained on the labels of {rows}; {size / 1e6:.1f} MB")
+    what = "a linear classifier, trained on the labels" if corpus.task.has_classes else "ridge, fitted to the scores"
+    reporter.note(f"  {NAME}: TF-IDF and {what} of {rows}; {size / 1e6:.1f} MB")
     return RivalFolder(out)
 
 
@@ -93,11 +97,14 @@ def open_rival(folder: Path) -> Callable[[Sequence[Row]], list[object]]:
     """A function from rows to labels, as other models have one; for the process that times it."""
     facts = RivalFolder(folder).facts
     labels, multi_label = facts["labels"], facts["multi_label"]
-    rival = load_classifier(folder)
+    rival = load_classifier(folder, classes=len(labels))
+    scale = ScoreScale.from_json(facts["scale"]) if "scale" in facts else None
 
     def predict(rows: Sequence[Row]) -> list[object]:
         columns = columns_of(rows)
         margins = rival.margins(columns[0], columns[1] if len(columns) > 1 else None)
+        if scale is not None:
+            return list(scale.scores(margins[:, 0]).tolist())
         if multi_label:
             return [[labels[number] for number in np.flatnonzero(row >= 0)] for row in margins]
         return [labels[number] for number in margins.argmax(axis=1).tolist()]

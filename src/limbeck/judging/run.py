@@ -1,7 +1,7 @@
 """Runs teacher and candidates on the judged rows, and computes all metrics of their answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,8 @@ def worst_errors(
     shown = rows.select(teacher.places[surest])
     return [
         {
-            "text": _cut(shown.texts[position]),
-            "pair": None if shown.pairs is None else _cut(shown.pairs[position]),
+            "text": cut_text(shown.texts[position]),
+            "pair": None if shown.pairs is None else cut_text(shown.pairs[position]),
             "label": _named(known.labels[place], names, unknown),
             "student": _named(known.predicted[0][place], names),
             "teacher": _named(other.predicted[0][place], names),
@@ -77,7 +77,8 @@ def _named(label: Ints | np.int64, names: Sequence[str], unknown: Sequence[str] 
     return [names[number] for number in np.flatnonzero(label).tolist()]
 
 
-def _cut(text: str) -> str:
+def cut_text(text: str) -> str:
+    """The beginning of a long text."""
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS].rstrip()}…"
 
 
@@ -96,6 +97,7 @@ class Judgement:
     slices: dict[str, Any] | None  # of the shipped copy of the main candidate; None without one, or with few rows
     answers: list[tuple[Ints, ModelAnswers] | None]  # of each line's shipped copy, and on which of the rows
     right: list[Bools | None]  # (rows) for each line, by its shipped copy; None without one, or without all answers
+    largest_residuals: list[dict[str, Any]] = field(default_factory=list)  # of scores, in place of worst errors
 
 
 def judge(

@@ -15,6 +15,7 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.mapped import Matrix
 from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.errors import DataError
@@ -56,7 +57,7 @@ def choose_rows(
         places: dict[str, Places | None] = {}
         quality: dict[str, Any] = {"teacher_entropy": _corpus_entropy(corpus, labels)}
         for name, text in parts.items():
-            labelled = _LabelledPart.of(text.rows, labels, multi_label=corpus.is_multi_label)
+            labelled = _LabelledPart.of(text.rows, labels, multi_label=corpus.is_multi_label, scale=corpus.scale)
             if name == "transfer":
                 places[name] = _chosen(section, labelled, corpus=corpus, labels=labels)
             else:
@@ -72,14 +73,23 @@ def choose_rows(
 class _LabelledPart:
     """The rows of one part that the teacher answered, and its logits."""
 
-    def __init__(self, rows: Rows, covered: Places, logits: npt.NDArray[np.float32], *, multi_label: bool) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        covered: Places,
+        logits: npt.NDArray[np.float32],
+        *,
+        multi_label: bool,
+        scale: ScoreScale | None,
+    ) -> None:
         self.rows, self.covered, self.logits, self.multi_label = rows, covered, logits, multi_label
+        self.scale = scale  # None: they are logits of classes
 
     @classmethod
-    def of(cls, rows: Rows, labels: TeacherLabels, *, multi_label: bool) -> "_LabelledPart":
+    def of(cls, rows: Rows, labels: TeacherLabels, *, multi_label: bool, scale: ScoreScale | None) -> "_LabelledPart":
         ids = rows.table["id"]
         covered = np.flatnonzero(labels.covers(ids))
-        return cls(rows, covered, labels.for_rows(ids.take(covered)), multi_label=multi_label)
+        return cls(rows, covered, labels.for_rows(ids.take(covered)), multi_label=multi_label, scale=scale)
 
     @property
     def confidence(self) -> npt.NDArray[np.float64]:
@@ -163,8 +173,10 @@ def _in_turn(classes: npt.NDArray[np.bool_], order: Places, *, rows: int) -> Pla
 
 
 def _corpus_entropy(corpus: Corpus, labels: TeacherLabels) -> dict[str, float]:
-    """The teacher's mean entropy on each split of the corpus, which transfer text is compared with."""
-    found = {}
+    """The teacher's mean entropy on each split of the corpus, which transfer text is compared with; of scores none."""
+    found: dict[str, float] = {}
+    if not corpus.task.has_classes:
+        return found
     for split, rows in corpus.splits.items():
         ids = rows.table["id"]
         logits = labels.for_rows(ids.filter(labels.covers(ids)))
@@ -181,6 +193,8 @@ def _quality(
     logits = labelled.logits[taken]
     if not len(logits):  # a file teacher has no answers for them, and the recipe says to skip such rows
         return {"labelled": 0, "rows": 0}
+    if labelled.scale is not None:
+        return _score_quality(text, labelled, taken, labels, scale=labelled.scale)
     balance = teacher_classes(logits, multi_label=labelled.multi_label).mean(axis=0)
     numbers: dict[str, Any] = {
         "labelled": len(labelled.covered),
@@ -190,6 +204,26 @@ def _quality(
         "teacher_balance": {name: float(share) for name, share in zip(corpus.labels, balance, strict=True)},
     }
     return {**numbers, **_copies(text, labelled, labels)} if text.sources is not None else numbers
+
+
+def _score_quality(
+    text: TransferText,
+    labelled: _LabelledPart,
+    taken: npt.NDArray[np.bool_],
+    labels: TeacherLabels,
+    *,
+    scale: ScoreScale,
+) -> dict[str, Any]:
+    """The scores that the teacher gives; of copies also how far they are from those of the rows they were made of."""
+    scores = scale.scores(labelled.logits[taken, 0], clip=False)
+    described = {"mean": float(scores.mean()), "sd": float(scores.std())}
+    numbers: dict[str, Any] = {"labelled": len(labelled.covered), "rows": len(scores), "teacher_scores": described}
+    if text.sources is None:
+        return numbers
+    sources = text.sources["source"].take(labelled.covered)
+    known = labels.covers(sources)
+    shifts = np.abs(labelled.logits[known, 0] - labels.for_rows(sources.filter(known))[:, 0]) * scale.sd
+    return {**numbers, "score_shift": _mean(shifts)}
 
 
 def _copies(text: TransferText, labelled: _LabelledPart, labels: TeacherLabels) -> dict[str, Any]:
@@ -220,6 +254,14 @@ def _report(quality: Mapping[str, Any], reporter: Reporter) -> None:
     own = quality["teacher_entropy"].get("dev")
     for name, numbers in quality.items():
         if name == "teacher_entropy" or not numbers["rows"]:
+            continue
+        if scores := numbers.get("teacher_scores"):
+            shift = numbers.get("score_shift")
+            moved = "" if shift is None else f", {shift:.3g} from their source's on average"
+            reporter.note(
+                f"  {name}: {numbers['rows']:,} of {numbers['labelled']:,} labelled rows; the teacher's scores there: "
+                f"mean {scores['mean']:.4g}, standard deviation {scores['sd']:.3g}{moved}"
+            )
             continue
         flipped = numbers.get("label_flips")
         flips = "" if flipped is None else f", another label than their source's {flipped:.1%}"

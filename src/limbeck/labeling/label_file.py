@@ -1,4 +1,5 @@
-"""Exports labels to a file: text, split and a probability for each class; a teacher of kind "file" can read it."""
+"""Exports labels to a file: text, split and a probability for each class, or the score; a teacher of kind "file" can
+read it."""
 
 import csv
 import json
@@ -11,19 +12,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import PathUnusable
 from limbeck.labeling.summary import probabilities
 from limbeck.tables.formats import ENDINGS, KnownFormat, ending_of
+from limbeck.tasks import SCORE
 
 ROWS_AT_A_TIME = 1 << 15
 Columns = dict[str, list[Any]]  # name → values
 Write = Callable[[Columns], None]
+NUMBERS = ("probability_", SCORE)  # how the columns of numbers begin
 DIGITS = 9  # significant digits of a probability: more than single precision has
 
 
 def write_label_file(
-    path: Path, labels: TeacherLabels, *, splits: Mapping[str, Rows], classes: Sequence[str], multi_label: bool
+    path: Path,
+    labels: TeacherLabels,
+    *,
+    splits: Mapping[str, Rows],
+    classes: Sequence[str],
+    multi_label: bool,
+    scale: ScoreScale | None = None,
 ) -> int:
     """Write every labelled row, in the format of the file's ending. Returns their number. Writes atomically."""
     open_file = _writer_for(path)
@@ -33,7 +43,7 @@ def write_label_file(
         with open_file(scratch) as write:
             for split, rows in splits.items():
                 for part in rows.slices(ROWS_AT_A_TIME):
-                    columns = _columns(part, labels, split=split, classes=classes, multi_label=multi_label)
+                    columns = _columns(part, labels, split=split, classes=classes, multi_label=multi_label, scale=scale)
                     write(columns)
                     written += len(columns["text"])
         scratch.replace(path)
@@ -53,9 +63,21 @@ def _writer_for(path: Path) -> Any:
     return writers[format]
 
 
-def _columns(part: Rows, labels: TeacherLabels, *, split: str, classes: Sequence[str], multi_label: bool) -> Columns:
+def _columns(
+    part: Rows,
+    labels: TeacherLabels,
+    *,
+    split: str,
+    classes: Sequence[str],
+    multi_label: bool,
+    scale: ScoreScale | None,
+) -> Columns:
     is_labelled = labels.covers(part.table["id"])
     table = part.table.filter(is_labelled)
+    if scale is not None:
+        scores = scale.scores(labels.for_rows(table["id"])[:, 0], clip=False)
+        rows = {name: table[name].to_pylist() for name in ("text", "pair") if name in table.column_names}
+        return {**rows, "split": [split] * len(scores), SCORE: [float(f"{score:.{DIGITS}g}") for score in scores]}
     found = probabilities(labels.for_rows(table["id"]), multi_label=multi_label)
     texts = {name: table[name].to_pylist() for name in ("text", "pair") if name in table.column_names}
     by_class = {
@@ -98,7 +120,7 @@ def _parquet(path: Path) -> Iterator[Write]:
 
     def write(columns: Columns) -> None:
         nonlocal writer
-        kinds = {name: pa.float64() if name.startswith("probability_") else pa.string() for name in columns}
+        kinds = {name: pa.float64() if name.startswith(NUMBERS) else pa.string() for name in columns}
         table = pa.table({name: pa.array(values, kinds[name]) for name, values in columns.items()})
         writer = writer or pq.ParquetWriter(path, table.schema)
         writer.write_table(table)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from limbeck.artifacts.answers import Logits
 from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.teacher_labels import TeacherLabels
 
 Doubles = npt.NDArray[np.float64]
@@ -25,12 +26,24 @@ class SplitSummary:
     entropy_share: float | None  # of the entropy of a uniform distribution
     teacher_balance: dict[str, float] | None  # share of the labelled rows that the teacher gives each class
     corpus_balance: dict[str, float] | None  # the same of the corpus's own labels
+    teacher_scores: dict[str, float] | None = None  # of scores instead: mean, sd, lowest and highest
+    corpus_scores: dict[str, float] | None = None
 
 
 def summarise(
-    labels: TeacherLabels, *, splits: Mapping[str, Rows], classes: Sequence[str], multi_label: bool
+    labels: TeacherLabels,
+    *,
+    splits: Mapping[str, Rows],
+    classes: Sequence[str],
+    multi_label: bool,
+    scale: ScoreScale | None = None,
 ) -> dict[str, SplitSummary]:
     """The summary of each split; labels are read in parts."""
+    if scale is not None:
+        return {
+            split: _of_scores(labels, rows, scale=scale, distinct_texts=labels.facts["splits"][split]["distinct_texts"])
+            for split, rows in splits.items()
+        }
     return {
         split: _summary(
             labels,
@@ -66,6 +79,31 @@ def _summary(
         teacher_balance=_shares(given, labelled, classes),
         corpus_balance=_shares(own, own_labelled, classes),
     )
+
+
+def _of_scores(labels: TeacherLabels, rows: Rows, *, scale: ScoreScale, distinct_texts: int) -> SplitSummary:
+    ids = rows.table["id"]
+    given = scale.scores(labels.for_rows(ids.filter(labels.covers(ids)))[:, 0], clip=False)
+    has_own = rows.labels.dtype.kind == "f"
+    own = scale.scores(rows.labels[rows.is_labelled], clip=False) if has_own else np.zeros(0)
+    return SplitSummary(
+        rows=len(rows),
+        labelled=len(given),
+        distinct_texts=distinct_texts,
+        entropy=None,
+        entropy_share=None,
+        teacher_balance=None,
+        corpus_balance=None,
+        teacher_scores=_described(given),
+        corpus_scores=_described(own),
+    )
+
+
+def _described(scores: Doubles) -> dict[str, float] | None:
+    if not len(scores):
+        return None
+    found = {"mean": scores.mean(), "sd": scores.std(), "lowest": scores.min(), "highest": scores.max()}
+    return {name: float(value) for name, value in found.items()}
 
 
 def entropies(logits: Logits, *, multi_label: bool) -> Doubles:

@@ -1,4 +1,4 @@
-"""Labels in the terminal: the teacher, its entropy, and its class balance next to that of the corpus."""
+"""Labels in the terminal: the teacher, its entropy, and its class balance next to that of the corpus; or scores."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,9 +15,12 @@ MOST_CLASSES = 20
 
 
 def print_labels(head: Mapping[str, Any], splits: Mapping[str, SplitSummary], console: Console) -> None:
-    """The head, a line for each split, and a line for each class."""
+    """The head, a line for each split, and a line for each class. Of scores, the scores of each split."""
     _print_lines(_head_lines(head), console)
     console.print()
+    if any(split.teacher_scores for split in splits.values()):
+        console.print(_score_table(splits))
+        return
     console.print(_split_table(splits))
     console.print()
     console.print(_class_table(splits))
@@ -34,7 +37,7 @@ def print_verification(found: Verification, *, precision: str, console: Console)
     depends = f" (in {precision} the logits of a text depend on which others share its batch)"
     why = depends if precision in ("bf16", "int8") else ""
     lines = {
-        "Asked again": f"{found.rows:,} rows, {found.agreement:.2%} with the same label"
+        "Asked again": f"{found.rows:,} rows, {found.agreement:.2%} with the same label or score"
         + (f", {found.silent:,} without an answer now" if found.silent else ""),
         "Difference": f"{found.largest_difference:.2g} at most, {found.mean_difference:.2g} on average; "
         f"allowed: {found.tolerance:g}{why}",
@@ -79,6 +82,18 @@ def _split_table(splits: Mapping[str, SplitSummary]) -> Table:
     for name, split in splits.items():
         cells = [f"{split.rows:,}", f"{split.labelled:,}", f"{split.distinct_texts:,}"]
         table.add_row(Text(name), *cells, _number(split.entropy), _percent(split.entropy_share))
+    return table
+
+
+def _score_table(splits: Mapping[str, SplitSummary]) -> Table:
+    """The scores of each split: by the teacher, and by the corpus if it has any."""
+    names = ("mean", "sd", "lowest", "highest")
+    table = _table("split", ["rows", "labelled", "distinct texts", "by", *names])
+    for name, split in splits.items():
+        for who, scores in (("teacher", split.teacher_scores), ("corpus", split.corpus_scores)):
+            cells = [f"{split.rows:,}", f"{split.labelled:,}", f"{split.distinct_texts:,}", who]
+            if scores:
+                table.add_row(Text(name), *cells, *(f"{scores[of]:.4g}" for of in names))
     return table
 
 

@@ -28,7 +28,7 @@ class Verification:
     silent: int  # rows for which the teacher has no answer now
     largest_difference: float
     mean_difference: float
-    agreement: float  # share of the rows whose label, or labels, are the same
+    agreement: float  # share of the rows whose label, or labels, are the same; of scores: those within the tolerance
     tolerance: float
     shards: int
     damaged: list[str]
@@ -55,6 +55,7 @@ def verify(
     precision: str,
     store: Path,
     sample: int,
+    is_score: bool = False,
 ) -> Verification:
     """Ask the sources again for a sample of labelled rows, always the same one; check all their shards."""
     rows = _sample(labels, splits, size=sample)
@@ -64,7 +65,10 @@ def verify(
     is_answer = ~np.isnan(now).any(axis=1)
     now, kept = now[is_answer], labels.for_rows(rows.ids)[is_answer]
     differences = np.abs(now - kept)
-    is_same = (chosen(now, multi_label=multi_label) == chosen(kept, multi_label=multi_label)).all(axis=1)
+    if is_score:
+        is_same = (differences <= TOLERANCES[precision]).all(axis=1)
+    else:
+        is_same = (chosen(now, multi_label=multi_label) == chosen(kept, multi_label=multi_label)).all(axis=1)
     stores = stores_of(labels, [source.fingerprint for source in sources], root=store, classes=classes)
     shards = [(store, shard) for store in stores for shard in store.shards()]
     return Verification(

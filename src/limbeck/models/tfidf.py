@@ -72,21 +72,21 @@ def _terms(vectorizer: Any) -> list[str]:
     return sorted(vectorizer.vocabulary_, key=vectorizer.vocabulary_.__getitem__)
 
 
-def sampled_rows(labels: npt.NDArray[np.int64], characters: npt.NDArray[np.int64], *, classes: int) -> Places:
+def sampled_rows(labels: npt.NDArray[Any], characters: npt.NDArray[np.int64], *, classes: int) -> Places:
     """The numbers of all rows, or of many rows a sample with every class in proportion, for seconds of training."""
     mean = max(1.0, float(characters.mean())) if len(labels) else 1.0
     most = int(min(MOST_ROWS, MOST_CHARACTERS / mean, MOST_ANSWERS / classes))
     if len(labels) <= max(most, classes):
         return np.arange(len(labels))
-    drawn = np.random.default_rng(0).permutation(len(labels))
+    drawn = np.random.default_rng(0).permutation(len(labels))  # for scores, in their order: a sample of all of them
     if labels.ndim == 1:
         drawn = drawn[np.argsort(labels[drawn], kind="stable")]
     places = np.linspace(0, len(labels) - 1, num=max(most, classes), dtype=np.int64)
     return np.sort(drawn[places])
 
 
-def load_classifier(folder: Path) -> TfidfClassifier:
-    """The classifier that was saved in this folder."""
+def load_classifier(folder: Path, *, classes: int) -> TfidfClassifier:
+    """The classifier that was saved in this folder; a score counts as one class."""
     terms = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
     rarity, vectorizers = np.load(folder / RARITY), []
     for name in CUTS:
@@ -95,20 +95,20 @@ def load_classifier(folder: Path) -> TfidfClassifier:
         vectorizers.append(one)
     weights = np.load(folder / WEIGHTS).astype(np.float64)  # as the features: else every call would convert them
     bias = np.load(folder / BIAS)
-    return TfidfClassifier(tuple(vectorizers), weights, bias, is_single=len(bias) == 1)
+    return TfidfClassifier(tuple(vectorizers), weights, bias, is_single=len(bias) < classes)
 
 
 def fitted_classifier(
     texts: Sequence[str],
     pairs: Sequence[str] | None,
-    labels: npt.NDArray[np.int64],
+    labels: npt.NDArray[Any],
     *,
     classes: int,
     class_weights: Sequence[float] | None,
 ) -> tuple[TfidfClassifier, int]:
     """The classifier, trained on these rows, and the bytes of the same as a pickle, which is how people keep it.
 
-    `labels` are numbers of classes, or (rows, classes) of 0 and 1.
+    `labels` are numbers of classes, or (rows, classes) of 0 and 1; of scores it is a ridge regression.
     """
     from scipy.sparse import hstack
 
@@ -127,15 +127,21 @@ def fitted_classifier(
             weights[:, columns], bias[columns] = model.coef_.T, model.intercept_
     if labels.ndim == 2:
         bias[labels.all(axis=0)] = -ABSENT
-    elif len(np.unique(labels)) == 1:
+    elif labels.dtype.kind != "f" and len(np.unique(labels)) == 1:
         bias[:] = np.where(np.arange(outputs) == (labels[0] - is_single), -ABSENT, ABSENT)
     return TfidfClassifier(vectorizers, weights, bias, is_single), size
 
 
-def _classifiers(features: Any, labels: npt.NDArray[np.int64], *, classes: int, class_weights: Any) -> Any:
+def _classifiers(features: Any, labels: npt.NDArray[Any], *, classes: int, class_weights: Any) -> Any:
     """Each with the columns that it gives margins for: one for all classes, or with several labels one for each."""
+    from sklearn.linear_model import Ridge
     from sklearn.svm import LinearSVC
 
+    if labels.dtype.kind == "f":
+        model = Ridge(solver="sparse_cg", random_state=0).fit(features, labels)
+        model.coef_ = model.coef_[np.newaxis]  # (1, features), as a classifier has it
+        yield np.zeros(1, dtype=np.int64), model
+        return
     if labels.ndim == 1:
         present = np.unique(labels)
         if len(present) < 2:

@@ -17,7 +17,6 @@ from transformers import (
 from limbeck.errors import StudentError
 from limbeck.models.size import position_count
 from limbeck.models.transformer_start import start_from_teacher
-from limbeck.models.word_student import MULTI_LABEL
 from limbeck.recipe.student import LAYERS, Transformer
 
 # Families whose layers can be dropped one by one and exported. ALBERT has one layer that it uses many times.
@@ -73,7 +72,7 @@ def transformer_student(
     vocabulary_size: int,
     pad_token_id: int,
     labels: list[str],
-    multi_label: bool = False,
+    problem_type: str | None = None,
 ) -> PreTrainedModel:
     """A classifier that transformers itself can load; what is not initialised from the teacher is random.
 
@@ -89,7 +88,7 @@ def transformer_student(
         config.bos_token_id = config.eos_token_id = None  # they would be ids of the teacher's tokens
     config.id2label = dict(enumerate(labels))
     config.label2id = {label: number for number, label in enumerate(labels)}
-    config.problem_type = MULTI_LABEL if multi_label else None
+    config.problem_type = problem_type
     student = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
     if teacher is not None and section.start != "random":
         start_from_teacher(student, teacher, teacher_layers=section.teacher_layers, vocabulary=vocabulary)

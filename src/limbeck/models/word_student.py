@@ -21,6 +21,7 @@ class StudentOutput(SequenceClassifierOutput):  # type: ignore[misc]  # transfor
 
 PAD = 0  # the token id of padding in every vocabulary that a student does not share with its teacher
 MULTI_LABEL = "multi_label_classification"  # transformers' name: its pipeline then applies a sigmoid
+REGRESSION = "regression"  # its pipeline then applies nothing
 SPREAD = 0.1  # standard deviation of random word vectors; PyTorch's default, 1, is too large for a network's inputs
 
 
@@ -171,7 +172,7 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
     ) -> StudentOutput:
         """Logits of shape (rows, classes); ids are (rows, tokens), masks are 1 on tokens and 0 on padding.
 
-        Labels are (rows) class numbers; where a row may have several, (rows, classes) of 0 and 1.
+        Labels are (rows) class numbers; where a row may have several, (rows, classes) of 0 and 1; or (rows) scores.
         """
         lengths = _lengths(input_ids, attention_mask)
         if self.config.pair:
@@ -229,6 +230,8 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         if self.config.problem_type == MULTI_LABEL:
             return nn.functional.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
+        if self.config.problem_type == REGRESSION:
+            return nn.functional.mse_loss(logits[:, 0], labels.to(logits.dtype))
         return nn.functional.cross_entropy(logits, labels)
 
 
@@ -256,7 +259,7 @@ class WordTask(TypedDict):
     embedding_size: int
     labels: list[str]
     pair: bool
-    multi_label: NotRequired[bool]
+    problem_type: NotRequired[str | None]  # as transformers says it; None: one label a row
 
 
 def word_config_values(section: WordStudent, **task: Unpack[WordTask]) -> dict[str, Any]:
@@ -284,7 +287,7 @@ def task_config_values(**task: Unpack[WordTask]) -> dict[str, Any]:
         "pair": task["pair"],
         "id2label": dict(enumerate(labels)),
         "label2id": {label: number for number, label in enumerate(labels)},
-        "problem_type": MULTI_LABEL if task.get("multi_label", False) else None,
+        "problem_type": task.get("problem_type"),
     }
 
 

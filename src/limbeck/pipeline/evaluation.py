@@ -26,6 +26,7 @@ from limbeck.judging.answers import judged_rows
 from limbeck.judging.cascade import cascade
 from limbeck.judging.rival import NAME, RivalFolder, make_rival
 from limbeck.judging.run import Judgement, chance, example_row, judge
+from limbeck.judging.scores import judge_scores, mean_score
 from limbeck.pipeline.corrections import compared_with_before
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
@@ -76,15 +77,14 @@ def evaluate(
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, runnable_members = judged_rows(corpus), runnable(members)
     with written_atomically(out, kind="report", key=key) as scratch:
-        judged = judge(
+        judged = _judged(
             ordered,
             corpus=corpus,
             teacher=labels,
             section=section,
             reporter=reporter,
             rival=rival,
-            by=_chosen_by(corpus),
-            max_size_mb=max_size_mb,
+            limit=max_size_mb,
             foreign=foreign,
         )
         costs = measure_costs(
@@ -116,7 +116,7 @@ def evaluate(
             "best": judged.best,
             "choice": judged.choice,
             "refused": [one.as_json() for one in refused],
-            "chance": chance(corpus, rows),
+            "chance": chance(corpus, rows) if corpus.task.has_classes else mean_score(corpus, rows),
             "example": example_row(rows),
             "teacher_int8": costs.teacher_int8,
             "transfer": transfer,
@@ -124,14 +124,12 @@ def evaluate(
             "cascade": _cascade(judged, models[0], models[-len(ordered) :], split=corpus.judged_split),
             "worst_errors": judged.worst_errors,
             "abstaining": judged.abstaining,
+            "largest_residuals": judged.largest_residuals,
             "slices": _slices(judged, models[-len(ordered) :]),
             "curves": training_curves(ordered),
         }
-        right = {
-            model["name"]: found.tolist()
-            for model, found in zip(models, judged.right, strict=True)
-            if found is not None
-        }
+        judged_lines = zip(models, judged.right, strict=True)
+        right = {model["name"]: found.tolist() for model, found in judged_lines if found is not None}
         keys, names = [key.tobytes() for key in rows.keys], label_names(rows, corpus)
         save_right_rows(scratch, right, keys=keys, labels=names)
         predictions = _predictions([model["name"] for model in models], judged, corpus)
@@ -144,8 +142,18 @@ def evaluate(
     return Report(out)
 
 
+def _judged(
+    candidates: Sequence[Candidate], *, corpus: Corpus, limit: float | None, foreign: Any, **inputs: Any
+) -> Judgement:
+    if not corpus.task.has_classes:
+        return judge_scores(candidates, corpus=corpus, max_size_mb=limit, **inputs)
+    return judge(candidates, corpus=corpus, by=_chosen_by(corpus), max_size_mb=limit, foreign=foreign, **inputs)
+
+
 def label_names(rows: Rows, corpus: Corpus) -> list[list[str]]:
-    """The names of each row's labels, also of those that only test has."""
+    """The names of each row's labels, also of those that only test has; or its score."""
+    if corpus.scale is not None:
+        return [[f"{score:.6g}"] for score in corpus.scale.scores(rows.labels, clip=False).tolist()]
     return [
         [
             corpus.labels[number] if number >= 0 else corpus.unknown_labels[FIRST_UNKNOWN - number]
@@ -236,6 +244,7 @@ def _teacher_facts(
         **({"cost_unknown": f"{of_member} is {reasons[0]}"} if reasons and not runnable_members else {}),
         **teacher_size(runnable_members),
         "dev_accuracy": facts.dev_accuracy,
+        **({} if facts.dev_spearman is None else {"dev_spearman": facts.dev_spearman}),
         **({"remarks": [STILL_LEARNING]} if any(member.facts.still_learning for member in members) else {}),
     }
 
@@ -377,7 +386,7 @@ def int8_teacher(
         shutil.rmtree(folder.with_name(f"{folder.name}.partial"), ignore_errors=True)
 
 
-KEYS = ("epoch", "loss", "dev_accuracy", "losses")
+KEYS = ("epoch", "loss", "dev_accuracy", "dev_spearman", "losses")  # accuracy of labels, Spearman of scores
 MAX_POINTS = 120  # per training
 
 
@@ -397,7 +406,7 @@ def _curve(student: StudentFolder, seed: int) -> dict[str, Any]:
         "name": student.facts.name,
         "role": student.facts.role,
         "seed": seed,
-        "epochs": [{key: epoch[key] for key in KEYS} for epoch in student.history],
+        "epochs": [{key: epoch[key] for key in KEYS if key in epoch} for epoch in student.history],
         "points": [thinned(points) for points in student.points],
     }
 

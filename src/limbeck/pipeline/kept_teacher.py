@@ -80,7 +80,7 @@ def _export(
             out=place,
             key=key,
             reporter=run.reporter,
-            temperature=_temperature(corpus, labels) if recipe.export.calibrate else 1.0,
+            temperature=_temperature(corpus, labels) if recipe.export.calibrate and corpus.task.has_classes else 1.0,
         )
         if made is not None and _is_the_teacher(made, corpus, labels, run):
             with written_atomically(out, kind="model", key=key) as scratch:
@@ -97,6 +97,10 @@ def _is_the_teacher(model: ModelFolder, corpus: Corpus, labels: TeacherLabels, r
         run.reporter.note(f"  models/{KEPT_TEACHER} is not kept")
         return False
     share = agreement["agreement"]
+    if share is not None and not corpus.task.has_classes:
+        note = f"Pearson {share:.3f} with the teacher on {agreement['agreement_rows']:,} dev rows"
+        run.reporter.note(f"  {KEPT_TEACHER}: {model.size_mb():.1f} MB; {note}")
+        return True
     same = "" if share is None else f"; the teacher's label on {share:.1%} of {agreement['agreement_rows']:,} dev rows"
     run.reporter.note(f"  {KEPT_TEACHER}: {model.size_mb():.1f} MB{same}")
     return True

@@ -62,7 +62,13 @@ class LabelledRun:
     def summaries(self) -> dict[str, SplitSummary]:
         """Numbers of each split."""
         corpus = self.corpus
-        return summarise(self.labels, splits=self.splits, classes=corpus.labels, multi_label=corpus.is_multi_label)
+        return summarise(
+            self.labels,
+            splits=self.splits,
+            classes=corpus.labels,
+            multi_label=corpus.is_multi_label,
+            scale=corpus.scale,
+        )
 
     def head(self) -> dict[str, Any]:
         """The teacher, how many answers were in the label store, and where the store is."""
@@ -103,6 +109,7 @@ class LabelledRun:
             precision=self.precision,
             store=self.store,
             sample=sample,
+            is_score=not self.corpus.task.has_classes,
         )
 
 
@@ -155,7 +162,9 @@ def check_labels(
     run = labelled_run(folder)
     classes, multi_label = run.corpus.labels, run.corpus.is_multi_label
     if export is not None:
-        rows = write_label_file(export, run.labels, splits=run.splits, classes=classes, multi_label=multi_label)
+        rows = write_label_file(
+            export, run.labels, splits=run.splits, classes=classes, multi_label=multi_label, scale=run.corpus.scale
+        )
     head, splits = run.head(), run.summaries()
     found = run.verified(_sources(folder) if sources is None else sources, sample=sample) if is_verified else None
     if as_json:

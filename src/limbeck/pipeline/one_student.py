@@ -203,7 +203,7 @@ def _opened(name: str, student: Transformer, corpus: Corpus) -> Checkpoint:
             max_length=student.max_length,
             arithmetic="fp32",
             labels=corpus.labels,
-            multi_label=corpus.is_multi_label,
+            task=corpus.task,
         )
         return encoder.model, encoder.fresh
 

@@ -41,6 +41,9 @@ class CorpusSection(Section):
     """Column of the text: its name, or its number from 0 if the file has no header."""
     pair: Column | None = None
     """Column of the second text, for tasks about two texts."""
+    task: Literal["classification", "regression"] = "classification"
+    """What a row has: one of the classes (or several of them, with `multi_label`), or with "regression" a score: then
+    `label` is a column of numbers, and every model has one output. See docs/scores.md."""
     label: Column | list[Column] = "label"
     """Column of the label, a name or a number. Several columns, one for each class: the class with the largest value is
     the label, so columns of probabilities work; with `multi_label`, all classes with a value of 0.5 or more are."""
@@ -57,6 +60,9 @@ class CorpusSection(Section):
     """Label of rows that belong to no class, "oos" for instance. They are neither learned nor counted as wrong: those
     of train and dev help `[export.abstain]` to find a threshold, those of test are judged by it. Without any in test,
     every second one of the others is judged. Default: no label means this."""
+    score_range: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
+    """The lowest and the highest score there can be, with task = "regression": a row outside of it is an error, and
+    answers are kept inside (`export.clip_scores`). Default: from the lowest score of train to the highest."""
     format: FileFormat = "auto"
     """File format; "auto" depends on the file's extension (.txt is read like .tsv)."""
     header: bool = True
@@ -111,6 +117,26 @@ class CorpusSection(Section):
         if isinstance(self.class_weights, dict) and any(weight <= 0 for weight in self.class_weights.values()):
             raise ValueError("class_weights must be above 0")
         return self
+
+    @model_validator(mode="after")
+    def _scores_have_no_classes(self) -> Self:
+        if self.task == "classification":
+            if self.score_range is not None:
+                raise ValueError('score_range is for scores: set task = "regression", or remove it')
+            return self
+        if isinstance(self.label, list):
+            raise ValueError('task = "regression" needs one column of numbers: `label` names several')
+        without_use = ("multi_label", "label_names", "only_labels", "class_weights")
+        if wrong := [name for name in without_use if getattr(self, name) != type(self).model_fields[name].default]:
+            raise ValueError(f'{", ".join(wrong)}: only for classes, and task = "regression" has none: remove it')
+        if self.score_range is not None and self.score_range[0] >= self.score_range[1]:
+            raise ValueError("score_range should be the lowest score and then the highest: [0.0, 5.0]")
+        return self
+
+    @property
+    def is_score(self) -> bool:
+        """Whether a row has a score instead of a label."""
+        return self.task == "regression"
 
     def located(self, locate: Locate) -> Self:
         """With the paths of files as absolute paths, and `hub` if it is a local folder."""

@@ -27,5 +27,8 @@ class Evaluation(Section):
     rival: bool = True
     """Whether the report has a line `tfidf`: TF-IDF and a linear classifier of scikit-learn, trained on the same labels
     in seconds. A student should beat it."""
+    score_threshold: float | None = None
+    """With scores: the report also has AUC and F1 of two classes, rows with at least this score and the others.
+    Default: none."""
     bootstrap_samples: int = Field(default=10_000, ge=100)
     """Resamples for the 95 % interval of the accuracy."""

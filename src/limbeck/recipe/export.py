@@ -59,6 +59,11 @@ class Export(Section):
     int8_agreement: float = Field(default=0.98, ge=0, le=1)
     """Least share of rows on which the int8 file predicts the trained student's label; below it the export is refused,
     unless at most two rows of a small dev differ."""
+    int8_score_error: float = Field(default=0.1, gt=0)
+    """With scores: largest mean difference between the answers of the int8 file and the trained student's, in standard
+    deviations of the scores of train; above it the export is refused."""
+    clip_scores: bool = True
+    """With scores: whether exported models keep their answers inside the range of scores, see `corpus.score_range`."""
     parity_rows: int = Field(default=1000, ge=1)
     """Rows of dev on which file and student are compared."""
     calibrate: bool = True

@@ -34,19 +34,20 @@ class AnyLoss(Section):
 
 
 class HardLabels(AnyLoss):
-    """Cross-entropy to the labels of the corpus (with several labels per row: binary cross-entropy of each class); rows
-    without a label are ignored."""
+    """Cross-entropy to the labels of the corpus (with several labels per row: binary cross-entropy of each class; for
+    scores: the mean squared error to them); rows without a label are ignored."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({"labels"})
 
     kind: Literal["hard_labels"]
     """The kind of loss."""
     smoothing: float = Field(default=0.0, ge=0, lt=1)
-    """Share of the probability that is spread over all classes."""
+    """Share of the probability that is spread over all classes. Scores have none."""
 
 
 class LogitMse(AnyLoss):
-    """Mean squared error between the student's and the teacher's logits (Ba & Caruana 2014; Tang et al. 2019)."""
+    """Mean squared error between the student's and the teacher's logits (Ba & Caruana 2014; Tang et al. 2019); for
+    scores: between their scores, in standard deviations."""
 
     kind: Literal["logit_mse"]
     """The kind of loss."""
@@ -125,6 +126,27 @@ class StandardisedLogits(AnyLoss):
     """The kind of loss."""
     temperature: Temperature = 2.0
     """Both distributions are softened by it."""
+
+
+class Huber(AnyLoss):
+    """Huber's loss between the student's and the teacher's scores: a few strange scores pull less than with
+    logit_mse."""
+
+    kind: Literal["huber"]
+    """The kind of loss."""
+    delta: float = Field(default=1.0, gt=0)
+    """Difference from which on it grows linearly, in standard deviations of the scores of train."""
+
+
+class Ranking(AnyLoss):
+    """Pairwise ranking within a batch (RankNet, Burges et al. 2005): of two rows, the student should give the higher
+    score to the one to which the teacher gives it. It does not say where scores lie, so it needs logit_mse, huber or
+    hard_labels beside it."""
+
+    kind: Literal["ranking"]
+    """The kind of loss."""
+    margin: float = Field(default=0.0, ge=0)
+    """Pairs of rows count whose scores differ by more than this for the teacher, in standard deviations."""
 
 
 class FeatureLoss(AnyLoss):

@@ -16,6 +16,7 @@ from limbeck.recipe.export import Export, Precision
 from limbeck.recipe.kinds import Student
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
+from limbeck.recipe.scores import refuse_class_only
 from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, PairStudent, Transformer, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
 from limbeck.recipe.transfer import Transfer
@@ -106,6 +107,7 @@ class Recipe(Section):
         if self.corpus.pair is None and (of_pairs := [one for one in methods if isinstance(one, PairMethods)]):
             kind = of_pairs[0].kind
             raise ValueError(f"{kind} makes new pairs, but the corpus has no pairs: remove it, or set corpus.pair")
+        refuse_class_only(self)
         self._teacher_fits()
         self._losses_fit()
         self._student_fits()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from limbeck.errors import some
-from limbeck.report import wording
+from limbeck.report import score_words, wording
 
 HELD_OUT = ("dev", "test")
 BELOW = {"rival": "ten lines of scikit-learn", "baseline": "the student without a teacher"}  # roles, in words
@@ -53,6 +53,8 @@ def never_answered(report: Mapping[str, Any]) -> list[str]:
 
 def weak_teacher(report: Mapping[str, Any]) -> list[str]:
     """One sentence for each of rival and student alone that is more accurate than the teacher, with advice."""
+    if wording.is_score(report):
+        return score_words.weak_teacher(report)
     teacher = wording.teacher_of(report)["accuracy"]
     found = []
     for entry in report["models"]:

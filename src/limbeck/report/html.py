@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from limbeck.errors import some
-from limbeck.report import abstaining, findings, plots, sentences, wording
+from limbeck.report import abstaining, findings, plots, score_words, sentences, wording
 from limbeck.report.tables.classes import classes_grid, hardest
 from limbeck.report.tables.cost import cost_grid, throughput_grid
 from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
 from limbeck.report.tables.relative import relative_grid
 from limbeck.report.tables.report import slices_of_report
+from limbeck.report.tables.scores import residuals_grid, score_quality_grid
 from limbeck.report.tables.slices import worst
 from limbeck.report.templates import pictures, rendered
 
@@ -35,7 +36,11 @@ def page(report: Mapping[str, Any]) -> str:
         try_it=sentences.try_it(report, ships["folder"]) if ships else None,
         warnings=findings.warnings(report),
         notes=[*findings.notes(report), *sentences.few_rows(report)],
-        quality=_without_weighted(quality_grid(report, with_cost=True)),
+        quality=_quality(report),
+        is_score=wording.is_score(report),
+        residuals=residuals_grid(report) if wording.is_score(report) else None,
+        largest_residuals=[_shown_residual(row) for row in report.get("largest_residuals") or []],
+        score=score_words,
         relative=relative_grid(report),
         cost=cost_grid(report),
         throughput=throughput_grid(report),
@@ -73,12 +78,27 @@ def _without_weighted(grid: Grid) -> Grid:
     return grid.at([place for place, field in enumerate(grid.fields) if "weighted" not in field.page_heading])
 
 
+def _quality(report: Mapping[str, Any]) -> Grid:
+    if wording.is_score(report):
+        return score_quality_grid(report, with_cost=True)
+    return _without_weighted(quality_grid(report, with_cost=True))
+
+
 def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[str, Any]:
     """The pictures of each section; an empty list where nothing is known to draw."""
     labels, teacher = report["corpus"]["labels"], wording.teacher_of(report)
     judged = [teacher, model] if model else [teacher]
     curves = (plots.training_accuracy, plots.training_loss, plots.loss_terms) if report["curves"] else ()
+    if wording.is_score(report):
+        return {
+            "score_plots": pictures([plots.scatter(model), plots.residuals(model)]),
+            "latency_plots": pictures([plots.accuracy_against(report, plots.TIME)]),
+            "size_plots": pictures([plots.accuracy_against(report, plots.SIZE)]),
+            **{f"{name}_plots": [] for name in ("confusion", "reliability", "cascade", "length")},
+            "curve_plots": pictures(draw(report) for draw in curves),
+        }
     return {
+        "score_plots": [],
         "latency_plots": pictures([plots.accuracy_against(report, plots.TIME)]),
         "size_plots": pictures([plots.accuracy_against(report, plots.SIZE)]),
         "confusion_plots": pictures(
@@ -104,6 +124,15 @@ def _confused(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> lis
     """The most frequent mistakes of the student in words; with two classes the plot is enough."""
     labels = report["corpus"]["labels"]
     return plots.most_confused(model, labels=labels, most=MAX_CONFUSED) if model and len(labels) > 2 else []
+
+
+def _shown_residual(row: Mapping[str, Any]) -> dict[str, Any]:
+    text = row["text"] if row["pair"] is None else f"{row['text']} ⇄ {row['pair']}"
+    return {
+        "start": text[:SHORT_TEXT],
+        "rest": text[SHORT_TEXT:],
+        **{name: score_words.number(row[name]) for name in ("score", "student", "teacher")},
+    }
 
 
 def _shown_error(row: Mapping[str, Any]) -> dict[str, Any]:

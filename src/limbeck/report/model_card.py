@@ -12,16 +12,18 @@ from limbeck.progress import visible
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss
 from limbeck.recipe.schedule import Schedule
-from limbeck.report import abstaining, findings, sentences, wording
+from limbeck.report import abstaining, findings, score_words, sentences, wording
 from limbeck.report.markdown import as_markdown, code, markdown
 from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
+from limbeck.report.tables.scores import score_quality_grid
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 MAX_RANK = 10  # columns of a higher rank are only in the report
 MAX_LABELS = 12  # more labels are counted, not listed
 ALONE = "- Cross-entropy to the labels of the corpus, without the teacher."
+ALONE_ON_SCORES = "- Mean squared error to the scores of the corpus, without the teacher."
 STARTED = "- It started from the general student `{}`, taught by sentence encoders on other text."
 DEV = "It was judged on dev, which also chose the epoch that was kept: the numbers are a little too good."
 ONE_SEED = "One seed was trained: how much of the numbers is noise is not known."
@@ -46,6 +48,7 @@ def model_card(
     classes = some([code(label) for label in report["corpus"]["labels"]], most=MAX_LABELS)
     report = as_markdown(report)
     entry = report["models"][at]
+    alone = ALONE_ON_SCORES if wording.is_score(report) else ALONE
     parts = [
         front,
         f"# {markdown(name)}",
@@ -58,7 +61,7 @@ def model_card(
         _teacher(report),
         "## Objective",
         "\n".join(
-            [*([ALONE] if entry["role"] == "baseline" else objective), *([STARTED.format(start)] if start else [])]
+            [*([alone] if entry["role"] == "baseline" else objective), *([STARTED.format(start)] if start else [])]
         ),
         "## Size and speed",
         _cost(report, entry),
@@ -73,14 +76,28 @@ def model_card(
 def metadata(report: Mapping[str, Any], entry: wording.Entry) -> str:
     """The front matter: YAML, with all texts quoted as in JSON, which is valid YAML."""
     corpus = report["corpus"]
+    names, measured = (
+        "[accuracy, f1]",
+        [
+            f"    - {{type: accuracy, name: {_quoted(wording.measure(report))}, value: {_four(entry['accuracy'])}}}",
+            f"    - {{type: f1, name: macro F1, value: {_four(entry['macro_f1'])}}}",
+        ],
+    )
+    if wording.is_score(report):
+        names = "[spearmanr, pearsonr, mse]"
+        measured = [
+            f"    - {{type: spearmanr, name: Spearman, value: {_four(entry.get('spearman'))}}}",
+            f"    - {{type: pearsonr, name: Pearson, value: {_four(entry.get('pearson'))}}}",
+        ]
     tags = ["text-classification", "knowledge-distillation", "onnx", str(entry["kind"]), str(entry["precision"])]
+    tags += ["regression"] if wording.is_score(report) else []
     lines = [
         "---",
         f"language: {_quoted(corpus['language'])}",
         "library_name: limbeck",
         "pipeline_tag: text-classification",
         f"tags: [{', '.join(_quoted(tag) for tag in tags)}]",
-        "metrics: [accuracy, f1]",
+        f"metrics: {names}",
         "model-index:",
         f"- name: {_quoted(entry['name'])}",
         "  results:",
@@ -88,11 +105,14 @@ def metadata(report: Mapping[str, Any], entry: wording.Entry) -> str:
         f"    dataset: {{type: {_quoted(corpus['name'])}, name: {_quoted(corpus['name'])}, "
         f"split: {_quoted(report['judged_split'])}}}",
         "    metrics:",
-        f"    - {{type: accuracy, name: {_quoted(wording.measure(report))}, value: {entry['accuracy']:.4f}}}",
-        f"    - {{type: f1, name: macro F1, value: {entry['macro_f1']:.4f}}}",
+        *measured,
         "---",
     ]
     return "\n".join(lines)
+
+
+def _four(value: float | None) -> str:
+    return "null" if value is None else f"{value:.4f}"
 
 
 def _description(report: Mapping[str, Any], entry: wording.Entry, *, classes: str) -> str:
@@ -104,15 +124,19 @@ def _description(report: Mapping[str, Any], entry: wording.Entry, *, classes: st
         if entry["role"] == "baseline"
         else f"distilled from {wording.teacher_of(report)['name']}"
     )
+    if scale := report["corpus"].get("scale"):
+        classes, how = f"{scale['low']:g} to {scale['high']:g}", "a score"
+    between = "from" if scale else "of:"
     return (
-        f"A {kind} ({entry['precision']}, {size} MB) that gives {rows} {how} of: {classes}. It was {origin}, with "
-        "Limbeck, and runs in ONNX Runtime without PyTorch."
+        f"A {kind} ({entry['precision']}, {size} MB) that gives {rows} {how} {between} {classes}. It was {origin}, "
+        "with Limbeck, and runs in ONNX Runtime without PyTorch."
     )
 
 
 def _numbers(report: Mapping[str, Any], entry: wording.Entry) -> str:
     """The quality table with this model and those it is compared with, and the result in words."""
-    table = written([_with_teacher(quality_grid(report), entry)], Format.MARKDOWN).rstrip("\n")
+    grid = score_quality_grid(report) if wording.is_score(report) else quality_grid(report)
+    table = written([_with_teacher(grid, entry)], Format.MARKDOWN).rstrip("\n")
     words = [_seeds(entry), *(_chosen(report, entry) or _gain(entry))]
     words += [sentence for sentence in sentences.differences(report) if sentence.startswith(f"{entry['name']}: ")]
     return "\n\n".join([table, *(f"{sentence}." for sentence in words)])
@@ -135,15 +159,16 @@ def _chosen(report: Mapping[str, Any], entry: wording.Entry) -> list[str]:
     share = choice.get("teacher_share", 0.0)
     by += f", where the teacher's answers count {share:.0%}" if share else ""
     others = len(choice.get("equal", [])) - 1
-    tie = f", the one with the lowest cross-entropy of {others + 1} that are equal within noise" if others > 0 else ""
+    lowest = "highest rank correlation" if wording.is_score(report) else "lowest cross-entropy"
+    tie = f", the one with the {lowest} of {others + 1} that are equal within noise" if others > 0 else ""
     return [f"The best model of its run{by}{tie}", wording.verdict(report).rstrip(".")]
 
 
 def _gain(entry: wording.Entry) -> list[str]:
     gain = entry.get("gain_over_baseline")
-    if not gain:
+    if not gain and not entry.get("score_gain_over_baseline"):
         return []
-    words = wording.gain_in_words(gain, seeds=entry["seed_count"])
+    words = wording.gain_in_words(gain, seeds=entry["seed_count"]) if gain else score_words.gain_in_words(entry)
     return [f"{words[0].upper()}{words[1:]}"]
 
 
@@ -185,6 +210,8 @@ def _teacher(report: Mapping[str, Any]) -> str:
     teacher = wording.teacher_of(report)
     of_dev = teacher.get("dev_accuracy")
     on_dev = "" if of_dev is None else f"; {wording.percent(of_dev)} % on dev"
+    if teacher.get("dev_spearman") is not None:
+        on_dev = f"; Spearman {wording.decimal(teacher['dev_spearman'])} on dev"
     size = "" if teacher["parameters"] is None else f", {wording.count(teacher['parameters'])} parameters"
     members = f" of {', '.join(teacher['members'])}" if teacher.get("members") else ""
     return f"{teacher['name']} ({teacher['kind']}{members}{size}){on_dev}."
@@ -198,12 +225,13 @@ def _cost(report: Mapping[str, Any], entry: wording.Entry) -> str:
     compared = "" if faster is None else f"; {wording.times(faster)} the teacher's speed"
     compared += f", {wording.times(int8)} that of the teacher as an int8 file" if int8 else ""
     rate = wording.three_figures(entry["rows_per_second"])
+    answer = "score" if wording.is_score(report) else "label"
     threads = f"{machine['threads']} thread{'' if machine['threads'] == 1 else 's'}"
     return (
         f"- {wording.count(entry['parameters'])} parameters, "
         f"{wording.count(entry['parameters_without_embeddings'])} without embeddings; "
         f"{wording.three_figures(entry['size_mb'])} MB.\n"
-        f"- Text to label: {', '.join(shown)}; {rate} rows/s in batches{compared}.\n"
+        f"- Text to {answer}: {', '.join(shown)}; {rate} rows/s in batches{compared}.\n"
         f"- Measured on {machine['cpu']}, {threads}."
     )
 
@@ -234,6 +262,8 @@ def _limits(report: Mapping[str, Any], entry: wording.Entry, *, max_length: int)
         yield DEV
     if entry["seed_count"] == 1:
         yield ONE_SEED
+    if scale := corpus.get("scale"):
+        yield f"Scores are between {scale['low']:g} and {scale['high']:g}, as in training; it knows no others."
     gain = entry.get("gain_over_baseline")
     if gain and gain["ci95"][0] <= 0 <= gain["ci95"][1]:
         low, high = (wording.signed(bound) for bound in gain["ci95"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from limbeck.errors import in_shell
 from limbeck.progress import visible
-from limbeck.report import wording
+from limbeck.report import score_words, wording
 
 NOISE = "no difference beyond noise"
 MANY_ROWS, FEWEST_DIFFERING = 100, 6
@@ -45,6 +45,8 @@ def few_rows(report: Mapping[str, Any]) -> list[str]:
     with one row fewer it is above 0.05.
     """
     rows = report["judged_rows"]
+    if wording.is_score(report):
+        return score_words.few_rows(report)
     if rows >= MANY_ROWS:
         return []
     judged = f"only {rows:,} {report['judged_split']} row{'' if rows == 1 else 's'} to judge by"

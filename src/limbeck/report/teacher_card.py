@@ -6,7 +6,7 @@ from typing import Any
 
 from limbeck.errors import in_shell, some
 from limbeck.progress import visible
-from limbeck.report import wording
+from limbeck.report import score_words, wording
 from limbeck.report.markdown import code, markdown
 
 MAX_LABELS = 12  # more labels are counted, not listed
@@ -16,6 +16,7 @@ def teacher_card(report: Mapping[str, Any], *, folder: str, size_mb: float, max_
     """The card of the int8 file of this report's teacher, in a folder of this name."""
     teacher, corpus = wording.teacher_of(report), report["corpus"]
     labels = some([code(label) for label in corpus["labels"]], most=MAX_LABELS)
+    labels = "a score" if wording.is_score(report) else labels
     rows = "pairs of texts" if corpus["pair"] else "texts"
     best = report.get("best") or "STUDENT"
     parts = [
@@ -27,11 +28,19 @@ def teacher_card(report: Mapping[str, Any], *, folder: str, size_mb: float, max_
         "## Numbers",
         _numbers(report, teacher),
         "## How to use",
-        f"Behind a student, which asks it only about what it is not sure of:\n\n```\nlimbeck predict "
-        f"{in_shell(best)} texts.txt --fallback {in_shell(folder)}\n```\n\nOr by itself:\n\n```\nlimbeck predict "
-        f"{in_shell(folder)} texts.txt\n```",
+        f"{_behind(best, folder, report)}```\nlimbeck predict {in_shell(folder)} texts.txt\n```",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _behind(best: str, folder: str, report: Mapping[str, Any]) -> str:
+    """How a cascade asks it; a score has no confidence to ask by."""
+    if wording.is_score(report):
+        return ""
+    return (
+        f"Behind a student, which asks it only about what it is not sure of:\n\n```\nlimbeck predict "
+        f"{in_shell(best)} texts.txt --fallback {in_shell(folder)}\n```\n\nOr by itself:\n\n"
+    )
 
 
 def _front(report: Mapping[str, Any], folder: str) -> str:
@@ -48,7 +57,12 @@ def _numbers(report: Mapping[str, Any], teacher: wording.Entry) -> str:
     if teacher.get("accuracy") is not None:
         rows = f"{report['judged_rows']:,} {report['judged_split']} rows"
         lines.append(f"- The teacher, before it was made smaller: {wording.percent(teacher['accuracy'])} % of {rows}.")
+    if wording.is_score(report) and teacher.get("spearman") is not None:
+        rows = f"{report['judged_rows']:,} {report['judged_split']} rows"
+        lines.append(f"- The teacher, before it was made smaller: {score_words.reached(teacher)} on {rows}.")
     int8 = report.get("teacher_int8") or {}
+    if wording.is_score(report):
+        return "\n".join(lines) or "- It was not judged on rows of its own."
     if int8.get("agreement") is not None:
         agreement = wording.percent(int8["agreement"])
         lines.append(f"- This file gives the teacher's label on {agreement} % of {int8['agreement_rows']:,} rows.")

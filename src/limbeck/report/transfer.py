@@ -80,6 +80,9 @@ def _print_teacher(numbers: Mapping[str, Any], *, own: Mapping[str, float], cons
     if not numbers["rows"]:
         console.print("  the teacher has not labelled it")
         return
+    if scores := numbers.get("teacher_scores"):
+        _print_scores(numbers, scores, console)
+        return
     of_corpus = ", ".join(f"{split} {entropy:.3f}" for split, entropy in own.items())
     balance = ", ".join(f"{name} {share:.1%}" for name, share in numbers["teacher_balance"].items())
     console.print(Text(f"  trained on       {numbers['rows']:,} of {numbers['labelled']:,} labelled rows"))
@@ -87,6 +90,14 @@ def _print_teacher(numbers: Mapping[str, Any], *, own: Mapping[str, float], cons
     console.print(Text(f"  teacher's classes {balance}"), soft_wrap=True)
     if numbers.get("label_flips") is not None:
         console.print(Text(f"  label flips      {numbers['label_flips']:.1%} of the copies"))
+
+
+def _print_scores(numbers: Mapping[str, Any], scores: Mapping[str, float], console: Console) -> None:
+    """Which scores the teacher gives the text, and how far copies are from their source."""
+    console.print(Text(f"  trained on       {numbers['rows']:,} of {numbers['labelled']:,} labelled rows"))
+    console.print(Text(f"  teacher's scores mean {scores['mean']:.4g}, standard deviation {scores['sd']:.3g}"))
+    if numbers.get("score_shift") is not None:
+        console.print(Text(f"  copies           {numbers['score_shift']:.3g} from their source's score on average"))
 
 
 def _print_examples(text: TransferText, count: int, console: Console) -> None:

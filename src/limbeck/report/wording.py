@@ -15,13 +15,38 @@ SIGNIFICANT = 0.05  # p below this is a difference beyond noise
 
 
 def measure(report: Mapping[str, Any]) -> str:
-    """The name of the share of right rows: with several labels per row, all of them must be right."""
+    """The name of the share of right rows: with several labels per row, all of them must be right. Of scores: the name
+    of the correlation."""
+    if is_score(report):
+        return "Spearman"
     return "exact match" if is_multi_label(report) else "accuracy"
 
 
 def is_multi_label(report: Mapping[str, Any]) -> bool:
     """Whether a row of the corpus may have several labels."""
     return bool(report["corpus"].get("multi_label"))
+
+
+def is_score(report: Mapping[str, Any]) -> bool:
+    """Whether a row of the corpus has a score: then accuracy and everything else about classes is None."""
+    return bool(report["corpus"].get("task") == "regression")
+
+
+def axis(report: Mapping[str, Any]) -> str:
+    """The measure on an axis of a plot, where shares are in percent."""
+    return f"{measure(report)} (× 100)" if is_score(report) else f"{measure(report)} (%)"
+
+
+def headline(entry: Entry) -> float | None:
+    """The first number of a model: its accuracy; of scores, Spearman's correlation."""
+    found = entry["accuracy"] if entry["accuracy"] is not None else entry.get("spearman")
+    return None if found is None else float(found)
+
+
+def headline_interval(entry: Entry) -> list[float] | None:
+    """The 95 % interval of that number."""
+    found: list[float] | None = entry["accuracy_ci95"] or entry.get("spearman_ci95")
+    return found
 
 
 def percent(fraction: float | None, *, digits: int = 1) -> str:
@@ -166,6 +191,10 @@ def verdict_sentences(report: Mapping[str, Any]) -> list[Sentence]:
     If a language model gave the labels, the first sentence says so. Then one is about the best model and the rival.
     Losses come before gains, and speed and size last.
     """
+    if is_score(report):
+        from limbeck.report.score_words import verdict_sentences as of_scores  # it builds on this file
+
+        return of_scores(report)
     model, first = main_model(report), _whose_labels(report)
     if model is None:
         return [*first, Sentence("There is no student in this report to compare with the teacher.")]
@@ -176,7 +205,7 @@ def verdict_sentences(report: Mapping[str, Any]) -> list[Sentence]:
         *(Sentence(f"{words}.", is_loss=gain["ci95"][1] < 0) for words in gained if gain),
     ]
     rest.sort(key=lambda sentence: not sentence.is_loss)
-    return [*first, _against_rival(model, report), *rest, Sentence(f"It {_cost(model, report)}.")]
+    return [*first, _against_rival(model, report), *rest, Sentence(f"It {cost_in_words(model, report)}.")]
 
 
 def _whose_labels(report: Mapping[str, Any]) -> list[Sentence]:
@@ -296,7 +325,7 @@ def kept_above_chance(accuracy: float, teacher: float, report: Mapping[str, Any]
     return max(0.0, float((accuracy - found) / (teacher - found)))
 
 
-def _cost(model: Entry, report: Mapping[str, Any]) -> str:
+def cost_in_words(model: Entry, report: Mapping[str, Any]) -> str:
     """Compared with the teacher's cost, if that is known; and the model's own."""
     teacher = teacher_of(report)
     own = f"takes {one_text(model)} for a text and {three_figures(model['size_mb'])} MB"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.artifacts.run_folder import open_run
-from limbeck.errors import PathUnusable
+from limbeck.errors import NeedsClasses, PathUnusable
 from limbeck.pipeline.labels import LabelledRun, labelled_run
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.corpus import CorpusSection
@@ -76,6 +76,9 @@ def review(
     reporter = reporter or TerminalReporter()
     run = labelled_run(folder)
     recipe = load_recipe(folder, locate=False).recipe
+    if not run.corpus.task.has_classes:
+        advice = "The report of the run has the rows with the largest residuals: their scores may be wrong."
+        raise NeedsClasses(what="a review of labels", name=str(folder), advice=advice)
     out = folder / FOLDER
     with open_run(folder, reporter=reporter, facts={}):  # for its lock: nothing in run.json changes
         refuse_edited(out, force=force)

@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TextIO, assert_never
+from typing import Any, BinaryIO, Literal, Protocol, TextIO, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -54,13 +54,26 @@ def written_format(read: KnownFormat, asked: OutputFormat) -> KnownFormat:
     return asked
 
 
-Probabilities = npt.NDArray[np.float32]  # (rows, classes)
+Probabilities = npt.NDArray[np.floating[Any]]  # (rows, classes); or scores (rows, 1)
+
+
+class WritesLines(Protocol):
+    """Turns entries and what the model says of them into lines."""
+
+    def heading(self, columns: Sequence[str]) -> str: ...
+    def lines(
+        self,
+        entries: Sequence[Entry],
+        probabilities: Probabilities,
+        answered_by: Sequence[str] = (),
+        scored: Scored | None = None,
+    ) -> Iterator[str]: ...
 
 
 class TextAnswers:
     """Writes lines to a text file, and the heading before the first of them."""
 
-    def __init__(self, lines: "PredictionWriter", sink: TextIO, *, heading: Sequence[str]) -> None:
+    def __init__(self, lines: "WritesLines", sink: TextIO, *, heading: Sequence[str]) -> None:
         self._lines, self._sink = lines, sink
         self._heading = lines.heading(heading)  # still to be written: not before rows could be read
 
@@ -134,19 +147,27 @@ class ParquetAnswers:
     ) -> None:
         pa, schema, taken = self._arrow, batch.schema, batch.schema.names
         self._is_begun = True
-        said: list[Any] = _said(probabilities, self._labels, multi_label=self._multi_label)
-        kind = pa.list_(pa.string()) if self._multi_label else pa.string()
-        label = pa.array(said if self._multi_label else _given([one for (one,) in said], scored), kind)
-        added = {_free("label", taken): label}
-        for at, name in enumerate(self._labels):
-            added[_free(f"probability_{name}", taken)] = pa.array(probabilities[:, at], pa.float32())
-        if self._abstains:
-            added[_free(SCORE, taken)] = pa.array([] if scored is None else scored.scores, pa.float64())
-        if self._is_cascade:
-            added[_free(ANSWERED_BY, taken)] = pa.array(list(answered_by), pa.string())
+        added = self._added(probabilities, answered_by, taken, scored)
         for name, array in added.items():
             schema = schema.append(pa.field(name, array.type))
         self._sink.write(pa.RecordBatch.from_arrays([*batch.columns, *added.values()], schema=schema))
+
+    def _added(
+        self, probabilities: Probabilities, answered_by: Sequence[str], taken: Sequence[str], scored: Scored | None
+    ) -> dict[str, Any]:
+        """The columns that are added, by name."""
+        pa = self._arrow
+        said: list[Any] = _said(probabilities, self._labels, multi_label=self._multi_label)
+        kind = pa.list_(pa.string()) if self._multi_label else pa.string()
+        label = pa.array(said if self._multi_label else _given([one for (one,) in said], scored), kind)
+        added = {free_name("label", taken): label}
+        for at, name in enumerate(self._labels):
+            added[free_name(f"probability_{name}", taken)] = pa.array(probabilities[:, at], pa.float32())
+        if self._abstains:
+            added[free_name(SCORE, taken)] = pa.array([] if scored is None else scored.scores, pa.float64())
+        if self._is_cascade:
+            added[free_name(ANSWERED_BY, taken)] = pa.array(list(answered_by), pa.string())
+        return added
 
     def _batch(self, entries: Sequence[Entry]) -> Any:
         """The entries with the types that the first of them had."""
@@ -213,17 +234,17 @@ class PredictionWriter:
     ) -> None:
         self._is_cascade, self._abstains = is_cascade, abstains
         self._labels, self._format, self._multi_label = labels, format, multi_label
-        self._csv = csv.writer(_HandedBack(), delimiter=delimiter, lineterminator="\n")
+        self._csv = csv.writer(HandedBack(), delimiter=delimiter, lineterminator="\n")
 
     def heading(self, columns: Sequence[str]) -> str:
         """The line of column names; nothing where there are none, or where each row carries its own."""
         if not columns or self._format in ("jsonl", "lines"):
             return ""
-        added = [_free("label", columns), *(_free(f"probability_{label}", columns) for label in self._labels)]
+        added = [free_name("label", columns), *(free_name(f"probability_{label}", columns) for label in self._labels)]
         if self._abstains:
-            added.append(_free(SCORE, columns))
+            added.append(free_name(SCORE, columns))
         if self._is_cascade:
-            added.append(_free(ANSWERED_BY, columns))
+            added.append(free_name(ANSWERED_BY, columns))
         return self._delimited([*columns, *added])
 
     def lines(
@@ -256,7 +277,7 @@ class PredictionWriter:
                 given = said if self._multi_label else label if said else None
                 added: dict[str, object] = {"label": given, "probabilities": by_class}
                 added |= {} if score is None else {SCORE: round(score, DIGITS)}
-                return _json_line(entry, {**added, ANSWERED_BY: by[0]} if by else added)
+                return json_line(entry, {**added, ANSWERED_BY: by[0]} if by else added)
             case "lines":
                 sure = _least_of(said, probabilities, self._labels) if score is None else score
                 return "\t".join([label, _digits(sure), *by, *entry.values]) + "\n"
@@ -267,12 +288,17 @@ class PredictionWriter:
                 assert_never(self._format)
 
     def _delimited(self, fields: Sequence[Any]) -> str:
-        if not all(isinstance(field, str) for field in fields):
-            fields = [cell_text(field) for field in fields]
-        if self._format == "tsv":
-            return _tab_separated(fields)
-        line: str = self._csv.writerow(fields)  # what the file's `write` returns
-        return line
+        return delimited(fields, is_tsv=self._format == "tsv", writer=self._csv)
+
+
+def delimited(fields: Sequence[Any], *, is_tsv: bool, writer: Any) -> str:
+    """A line of csv or tsv; the csv `writer` writes to a file of the kind HandedBack."""
+    if not all(isinstance(field, str) for field in fields):
+        fields = [cell_text(field) for field in fields]
+    if is_tsv:
+        return _tab_separated(fields)
+    line: str = writer.writerow(fields)  # what the file's `write` returns
+    return line
 
 
 def _said(probabilities: Probabilities, labels: Sequence[str], *, multi_label: bool) -> list[list[str]]:
@@ -292,7 +318,7 @@ def _least_of(said: Sequence[str], probabilities: Sequence[float], labels: Seque
     return min((probabilities[labels.index(one)] for one in said), default=max(probabilities))
 
 
-class _HandedBack:
+class HandedBack:
     """A file for csv.writer that hands each line back to whoever writes it."""
 
     def write(self, line: str) -> str:
@@ -314,9 +340,10 @@ def _tab_separated(fields: Sequence[str]) -> str:
     return line + "\n"
 
 
-def _json_line(entry: Entry, added: dict[str, object]) -> str:
+def json_line(entry: Entry, added: dict[str, object]) -> str:
+    """The object that was there, with what is added."""
     fields = dict(zip(entry.columns, entry.values, strict=True))
-    fields |= {_free(name, entry.columns): value for name, value in added.items()}
+    fields |= {free_name(name, entry.columns): value for name, value in added.items()}
     try:
         line = _JSON.encode(fields)
     except ValueError:  # 1e400 is infinite, and JSON has no word for that
@@ -339,7 +366,8 @@ def _without_infinity(value: object) -> object:
     return value
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """The name, or another one if a column has it already."""
     while name in taken:
         name = f"predicted_{name}"
     return name

@@ -1,4 +1,4 @@
-"""An exported model in memory: texts in, labels and probabilities out."""
+"""An exported model in memory: texts in, labels and probabilities, or scores, out."""
 
 import os
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
-from limbeck.errors import ArtifactDamaged, LimbeckError, some
+from limbeck.errors import ArtifactDamaged, LimbeckError, NeedsClasses, some
 from limbeck.runtime.abstaining import Scored, decided, scored
 from limbeck.runtime.batches import chunks_of
 from limbeck.runtime.data_frames import GivenFrame, Table, frame_of
@@ -19,6 +19,7 @@ from limbeck.runtime.explain import Explanation, explanation
 from limbeck.runtime.pickling import ModelFiles, from_files, from_folder
 from limbeck.runtime.probabilities import Floats, best_labels, label_sets, probabilities_of
 from limbeck.runtime.row import Row
+from limbeck.tasks import SCORE
 from limbeck.text.tokenizer_limits import TokenizerRefused
 
 if TYPE_CHECKING:  # they are only loaded for a cascade
@@ -223,15 +224,18 @@ class Classifier:
         return self._network.name
 
     @overload
-    def predict(self, rows: Iterable[Row]) -> list[str] | list[str | None] | list[list[str]]: ...
+    def predict(self, rows: Iterable[Row]) -> list[str] | list[str | None] | list[list[str]] | list[float]: ...
     @overload
     def predict(self, rows: Table) -> Any: ...
     def predict(self, rows: Iterable[Row] | Table) -> Any:
         """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability
         of at least 0.5, in the order of the classes, possibly empty. A model that abstains gives None, or the answer
-        that its recipe names, where it is not sure enough."""
+        that its recipe names, where it is not sure enough; a model of scores a number for each row."""
         if frame := self._frame(rows):
-            return frame.labels(self.predict(self._rows(frame)))
+            found = self.predict(self._rows(frame))
+            return frame.labels(found) if self.facts.scale is None else frame.labels(found, name=SCORE)
+        if self.facts.scale:
+            return self.scores(rows).tolist()
         labels, abstain = self.facts.labels, self.facts.abstain
         if self.facts.multi_label:
             return label_sets(self.predict_proba(rows), labels)
@@ -251,15 +255,27 @@ class Classifier:
     def predict_proba(self, rows: Iterable[Row] | Table) -> Any:
         """(rows, classes): probabilities, at the temperature that was fitted on dev when the model was exported.
 
-        Each row sums to one; multi-label: each probability is independent of the others.
+        Each row sums to one; multi-label: each probability is independent of the others. Raises NeedsClasses for a
+        model of scores.
         """
+        if self.facts.scale:
+            advice = "Use predict, which gives the scores."
+            raise NeedsClasses(what="predict_proba", name=self.facts.name, advice=advice)
         if frame := self._frame(rows):
             return frame.probabilities(self.predict_proba(self._rows(frame)), self.facts.labels)
         return probabilities_of(self.logits(rows) / self.facts.temperature, multi_label=self.facts.multi_label)
 
+    def scores(self, rows: Iterable[Row] | Table) -> npt.NDArray[np.float64]:
+        """(rows): the score of each row, in the units and, unless the model says otherwise, the range of its training.
+        Raises TypeError for a model of classes."""
+        if self.facts.scale is None:
+            raise TypeError(f"{self.facts.name} gives labels, not scores")
+        return self.facts.scale.scores(self.logits(rows)[:, 0])
+
     def logits(self, rows: Iterable[Row] | Table) -> Logits:
         """(rows, classes): the output of the network, before temperature and softmax or sigmoid. For a blend: the
-        logits of its members, each divided by its own temperature, in a weighted sum."""
+        logits of its members, each divided by its own temperature, in a weighted sum. For scores: (rows, 1), in
+        standard units."""
         blocks = [self._logits(chunk) for chunk in self._chunks(rows)]
         if not blocks:
             return np.zeros((0, len(self.facts.labels)), dtype=np.float32)

@@ -42,14 +42,14 @@ class GivenFrame:
         texts = [_cells(self._column(name)) for name in names]
         return zip(*texts, strict=True) if pair else texts[0]
 
-    def labels(self, found: Sequence[Any]) -> Any:
+    def labels(self, found: Sequence[Any], *, name: str = NAME) -> Any:
         """A column of answers; one of pandas has the index of what was given."""
         module: Any = sys.modules[self.library]
         match self.library:
             case "pandas":
-                return module.Series(found, index=self.data.index, name=NAME, dtype=None if len(found) else object)
+                return module.Series(found, index=self.data.index, name=name, dtype=None if len(found) else object)
             case "polars":
-                return module.Series(NAME, found, dtype=None if len(found) else module.String)
+                return module.Series(name, found, dtype=None if len(found) else module.String)
             case "pyarrow":
                 return module.array(found, None if len(found) else module.string())
 

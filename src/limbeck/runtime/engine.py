@@ -127,7 +127,7 @@ def open_network(model: ModelFolder, facts: ModelFacts, *, choice: EngineChoice,
         return SingleNetwork(inputs, engine)
     folders = [model.member(member) for member in facts.members]
     each = [folder.facts() for folder in folders]
-    if others := [one.name for one in each if one.labels != facts.labels]:
+    if others := [one.name for one in each if one.labels != facts.labels or one.scale != facts.scale]:
         raise ArtifactDamaged(folder=model.folder, faults=[f"its member {others[0]} has other classes"])
     if blends := [one.name for one in each if one.members]:  # its manifest says nothing about files of their members
         raise ArtifactDamaged(folder=model.folder, faults=[f"its member {blends[0]} is a blend itself"])

@@ -69,7 +69,7 @@ def explanation(classifier: GivesLogits, row: Row, *, label: str | None = None) 
     """How much each word of the row moved the margin of `label`; by default, of the most probable label.
 
     The margin is logit[label] − mean(logit[other labels]), of the logits before temperature; where rows may have
-    several labels, it is logit[label].
+    several labels, it is logit[label]. For a score it is what the row has above the mean score of training.
 
     Exact, for a bag or n-grams of single texts without a hidden layer, in any precision: there the margin is a sum over
     tokens, Σ sᵢ·(vᵢ·w) + base, and a word has what its tokens have; sᵢ are the weights of the tokens in this text. An
@@ -81,6 +81,8 @@ def explanation(classifier: GivesLogits, row: Row, *, label: str | None = None) 
     read, logits = opened.reader.read(texts), classifier.logits([row])[0].astype(np.float64)
     number = _number(classifier.facts.labels, label, logits)
     direction = _direction(number, len(logits), multi_label=classifier.facts.multi_label)
+    if classifier.facts.scale is not None:
+        direction *= classifier.facts.scale.sd  # what a word moves, in the units of the scores
     margin = float(direction @ logits)
     method: Method = "exact"
     numbers = opened.network.numbers(read, direction, margin=margin) if opened.network else None

@@ -1,7 +1,7 @@
 """Predicting a stream: rows in, the same rows with labels and probabilities out, in constant memory."""
 
 from collections.abc import Callable
-from typing import BinaryIO, Protocol, TextIO, cast
+from typing import Any, BinaryIO, Protocol, TextIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,11 @@ from limbeck.errors import NothingToPredict
 from limbeck.runtime.abstaining import Scored, scored
 from limbeck.runtime.answers import OutputFormat, ParquetAnswers, PredictionWriter, TextAnswers, written_format
 from limbeck.runtime.cascade import CascadeAnswers, CascadeClassifier
-from limbeck.runtime.entries import Trained, Wanted, opened_rows
+from limbeck.runtime.entries import InputRows, Trained, Wanted, opened_rows
 from limbeck.runtime.probabilities import probabilities_of
 from limbeck.runtime.row import Row
-from limbeck.tables.formats import Column, FileFormat
+from limbeck.runtime.score_answers import ParquetScores, ScoreLines
+from limbeck.tables.formats import Column, FileFormat, KnownFormat
 from limbeck.tables.opening import Source
 
 
@@ -27,6 +28,7 @@ class Predicts(Protocol):
     def facts(self) -> ModelFacts: ...
     def predict_proba(self, rows: list[Row]) -> npt.NDArray[np.float32]: ...
     def logits(self, rows: list[Row]) -> npt.NDArray[np.float32]: ...
+    def scores(self, rows: list[Row]) -> npt.NDArray[np.float64]: ...
 
 
 def predict_stream(
@@ -60,46 +62,48 @@ def predict_stream(
     if pair is not None and not wanted.is_pair:
         raise NothingToPredict(reason="the model reads one text per row, not two", advice="Leave `--pair` out.")
     with opened_rows(source, wanted, format=format, header=header, quoting=quoting, encoding=encoding) as rows:
-        written, multi_label = written_format(rows.format, output), classifier.facts.multi_label
-        is_cascade, abstains = isinstance(classifier, CascadeClassifier), classifier.facts.abstain is not None
-        answers: TextAnswers | ParquetAnswers
-        if written == "parquet":
-            answers = ParquetAnswers(
-                classifier.labels,
-                cast(BinaryIO, sink),
-                multi_label=multi_label,
-                heading=rows.heading,
-                is_cascade=is_cascade,
-                abstains=abstains,
-            )
-        else:
-            lines = PredictionWriter(
-                classifier.labels,
-                format=written,
-                multi_label=multi_label,
-                delimiter=rows.delimiter,
-                is_cascade=is_cascade,
-                abstains=abstains,
-            )
-            answers = TextAnswers(lines, cast(TextIO, sink), heading=rows.heading)
+        answers = _answers_of(classifier, written_format(rows.format, output), rows, sink)
         total = 0
         for chunk in rows.chunks(chunk_rows):
             if isinstance(classifier, CascadeClassifier):
                 given = classifier.answers(chunk.rows)
                 answers.write(chunk, given.probabilities, given.answered_by, given.scored)
                 watch_answers(given)
-            elif abstains:
-                probabilities, found = _with_scores(classifier, chunk.rows)
-                answers.write(chunk, probabilities, scored=found)
             else:
-                answers.write(chunk, classifier.predict_proba(chunk.rows))
+                answers.write(chunk, *_answered(classifier, chunk.rows))
             watch(len(chunk.rows))
             total += len(chunk.rows)
         answers.close()
         return total
 
 
-def _with_scores(classifier: Predicts, rows: list[Row]) -> tuple[npt.NDArray[np.float32], Scored | None]:
-    """The probabilities of a model that abstains, and how sure it is, from the same logits."""
-    logits, facts = classifier.logits(rows), classifier.facts
-    return probabilities_of(logits / facts.temperature, multi_label=facts.multi_label), scored(logits, facts)
+def _answers_of(
+    classifier: Predicts | CascadeClassifier, written: KnownFormat, rows: InputRows, sink: TextIO | BinaryIO
+) -> TextAnswers | ParquetAnswers:
+    """What writes the answers, in this format."""
+    facts, labels = classifier.facts, classifier.labels
+    shared = {
+        "multi_label": facts.multi_label,
+        "is_cascade": isinstance(classifier, CascadeClassifier),
+        "abstains": facts.abstain is not None,
+    }
+    if written == "parquet":
+        kind = ParquetAnswers if facts.task.has_classes else ParquetScores
+        return kind(labels, cast(BinaryIO, sink), heading=rows.heading, **shared)
+    lines = (
+        PredictionWriter(labels, format=written, delimiter=rows.delimiter, **shared)
+        if facts.task.has_classes
+        else ScoreLines(format=written, delimiter=rows.delimiter)
+    )
+    return TextAnswers(lines, cast(TextIO, sink), heading=rows.heading)
+
+
+def _answered(classifier: Predicts, rows: list[Row]) -> tuple[Any, tuple[str, ...], Scored | None]:
+    """Probabilities or scores, whose they are, and how sure a model that abstains is, from the same logits."""
+    facts = classifier.facts
+    if not facts.task.has_classes:
+        return classifier.scores(rows)[:, np.newaxis], (), None
+    if facts.abstain is None:
+        return classifier.predict_proba(rows), (), None
+    logits = classifier.logits(rows)
+    return probabilities_of(logits / facts.temperature, multi_label=facts.multi_label), (), scored(logits, facts)

@@ -13,7 +13,7 @@ from limbeck.kinds import STUDENT_KINDS
 from limbeck.report.plots.against import Point, draw_front, label_points, set_cost_axis
 from limbeck.report.plots.drawing import DASHED, INK, PALETTE, canvas, drawing, end_at_100, svg
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of
-from limbeck.report.wording import percent, three_figures
+from limbeck.report.wording import decimal, percent, three_figures
 from limbeck.search.choice import CostLimits, Trial
 
 CHOSEN_AREA, AREA = 120.0, 34.0  # of a mark in the picture
@@ -43,7 +43,7 @@ def front_grid(trials: Sequence[Trial], *, chosen: Trial | None, limits: CostLim
     fields = [
         Field("", lambda entry: str(entry["mark"]), {}, is_words=True),
         Field("trial", lambda entry: str(entry["folder"]).partition("-")[2], {}),
-        Field(f"dev {measure}", lambda entry: percent(entry["dev_score"], digits=2), {}),
+        Field(f"dev {measure}", lambda entry: _shown(entry["dev_score"], measure), {}),
         Field("µs", lambda entry: three_figures(entry["us"]), {}),
         Field("MB", lambda entry: three_figures(entry["mb"]), {}),
         Field("within", lambda entry: str(entry["within"]), {}, is_words=True),
@@ -52,6 +52,11 @@ def front_grid(trials: Sequence[Trial], *, chosen: Trial | None, limits: CostLim
     ]
     caption = f"Within: not above {limits}; no other trial is faster and as accurate" if trials else ""
     return grid_of("front", title="the front: accuracy against time", fields=fields, entries=entries, caption=caption)
+
+
+def _shown(score: float, measure: str) -> str:
+    """A share in percent; a correlation as it is."""
+    return decimal(score) if measure == "Spearman" else percent(score, digits=2)
 
 
 def in_words(settings: Mapping[str, Any]) -> str:
@@ -68,7 +73,10 @@ def picture(trials: Sequence[Trial], *, chosen: Trial | None, limits: CostLimits
     points = [(trial.us, 100 * trial.dev_score) for trial in finished]
     colours = dict(zip(dict.fromkeys(trial.kind for trial in finished), PALETTE, strict=False))
     with drawing():
-        figure, axes = canvas(xlabel="microseconds for one text (median, log scale)", ylabel=f"dev {measure} (%)")
+        figure, axes = canvas(
+            xlabel="microseconds for one text (median, log scale)",
+            ylabel=f"dev {measure} (× 100)" if measure == "Spearman" else f"dev {measure} (%)",
+        )
         limit = [limits.max_us] if limits.max_us is not None else []
         set_cost_axis(axes, [*(amount for amount, _ in points), *limit])
         for trial, point in zip(finished, points, strict=True):
@@ -120,7 +128,8 @@ def command(recipe: str, trial: Trial, *, changes: Sequence[str] = (), out: Path
 
 def numbers(trial: Trial) -> str:
     """Score, time and size of a trial in words."""
-    score = f"dev {trial.dev_measure} {percent(trial.dev_score, digits=2)} %"
+    unit = "" if trial.dev_measure == "Spearman" else " %"
+    score = f"dev {trial.dev_measure} {_shown(trial.dev_score, trial.dev_measure)}{unit}"
     guesses = " (hardly better than guessing)" if trial.near_chance else ""
     return f"{score}{guesses}, {three_figures(trial.us)} µs, {three_figures(trial.mb)} MB"
 

@@ -120,7 +120,8 @@ class Space:
         """Losses to try; the recipe's own are among them if students without layers can be trained on them."""
         distillation = self.recipe.distillation
         has_own = not distillation.stages and "layers" not in distillation.needs
-        return (*([OWN] if has_own else []), "soft_targets", "logit_mse")
+        others = ("huber", "logit_mse") if self.recipe.corpus.is_score else ("soft_targets", "logit_mse")
+        return (*([OWN] if has_own else []), *others)
 
     def ask(self, trial: "Asked") -> Settings:
         """The settings that the study wants to try next."""

@@ -203,7 +203,8 @@ def _description(server: AppParts, facts: dict[str, tuple[Shows, str]]) -> Shows
         del request
         forms = [(model.facts.pair, model.facts.multi_label) for model in server.models]
         pairs, several = {pair for pair, _ in forms}, {multi_label for _, multi_label in forms}
-        key = f"{server.models.default.name} {pairs} {several}"
+        scored = {model.facts.scale is not None for model in server.models}
+        key = f"{server.models.default.name} {pairs} {several} {scored}"
         if key not in known:
             known.clear()
             described = document(
@@ -214,6 +215,7 @@ def _description(server: AppParts, facts: dict[str, tuple[Shows, str]]) -> Shows
                 multi_label=several.pop() if len(several) == 1 else None,
                 pair=pairs.pop() if len(pairs) == 1 else None,
                 keys=bool(server.settings.access.keys),
+                scores="some" if len(scored) > 1 else "all" if scored.pop() else "none",
             )
             known[key] = to_json(described)
         return known[key]
@@ -234,6 +236,7 @@ def about(model: ServedModel, server: AppParts) -> ModelAnswer:
         language=facts.language,
         pair=facts.pair,
         multi_label=facts.multi_label,
+        score_range=None if facts.scale is None else [facts.scale.low, facts.scale.high],
         max_length=facts.max_length,
         parameters=facts.parameters,
         parameters_without_embeddings=facts.parameters_without_embeddings,

@@ -41,6 +41,7 @@ class ModelAnswer(BaseModel):
     language: str
     pair: bool = Field(description="Whether a row is a pair of texts.")
     multi_label: bool = Field(description="Whether a row may have several labels, or none.")
+    score_range: list[float] | None = Field(description="It gives scores from the first to the second; null: labels.")
     max_length: int = Field(description="Tokens of a text that are read; the rest is cut off.")
     parameters: int
     parameters_without_embeddings: int
@@ -73,12 +74,13 @@ def document(
     multi_label: bool | None,
     pair: bool | None,
     keys: bool,
+    scores: schemas.Scores = "none",
 ) -> Document:
     """The description in OpenAPI's form. `questions` and `facts` are addresses and what they are; `keys`: whether the
     server asks for one."""
     paths: dict[str, Document] = {}
     for path, meaning in questions.items():
-        operation = _operation(path, "post", meaning, schemas.operation(path, multi_label=multi_label))
+        operation = _operation(path, "post", meaning, schemas.operation(path, multi_label=multi_label, scores=scores))
         errors = {**OVERLOADED, **(NO_KEY if keys else {})}
         operation["responses"] |= {str(status): schemas.refusal(path, why) for status, why in errors.items()}
         paths.setdefault(path, {})["post"] = operation

@@ -11,6 +11,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.runtime.abstaining import Scored, scored
 from limbeck.runtime.cascade import FALLBACK, STUDENT
 from limbeck.runtime.explain import explanation
@@ -98,7 +99,7 @@ class Predictions:
             raise Refused(413, f"at most {MOST_EXPLAINED} rows of a request are explained, not {len(asked.rows):,}")
         started = time.perf_counter()
         logits = await self._logits(request, model, asked.rows)
-        probabilities = probabilities_of(logits / model.facts.temperature, multi_label=model.facts.multi_label)
+        probabilities = _said(model.facts, logits)
         self._metrics.time(model.name, seconds=time.perf_counter() - started, by=STUDENT)
         answers = None
         if model.cascade is not None:
@@ -172,6 +173,9 @@ class Predictions:
         if not rows:
             return
         facts = model.facts
+        if not facts.task.has_classes:
+            self._drift.sample(model, rows)
+            return
         if facts.multi_label:
             labels = Counter(label for of_row in label_sets(probabilities, facts.labels) for label in of_row)
         else:
@@ -193,6 +197,13 @@ class Predictions:
             seen["answered_by"] = headers[ANSWERED_BY] = f"{STUDENT}={len(asked.rows) - count}, {FALLBACK}={count}"
         request.scope.get("state", {}).get("log", {}).update(seen)
         return Response(written.body, media_type=written.media_type, headers=headers)
+
+
+def _said(facts: ModelFacts, logits: Floats) -> Floats:
+    """(rows, classes): calibrated probabilities; of a model of scores (rows, 1): the scores."""
+    if facts.scale is not None:
+        return facts.scale.scores(logits).astype(np.float32)
+    return probabilities_of(logits / facts.temperature, multi_label=facts.multi_label)
 
 
 def _too_large(most: int) -> Refused:

@@ -18,7 +18,7 @@ from limbeck.runtime.cascade import Cascade
 from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.engine import EngineChoice
 from limbeck.runtime.explain import prepare_explanations
-from limbeck.runtime.fallbacks.opening import FallbackOptions, open_fallback
+from limbeck.runtime.fallbacks.opening import FallbackOptions, open_fallback, refuse_scores
 from limbeck.runtime.row import Row
 from limbeck.runtime.thresholds import threshold_of
 from limbeck.runtime.unknown_words import WordCounter, word_counter
@@ -106,6 +106,7 @@ class ServedModel:
             max_length=facts.max_length,
             version=self.version,
             abstains=facts.abstain is not None,
+            scale=facts.scale,
         )
         object.__setattr__(self, "asked", asked)
 
@@ -135,6 +136,7 @@ class Behind:
 
     def __call__(self, student: Classifier) -> Cascade:
         """The cascade of a model. Raises FallbackUnusable and ThresholdUnknown."""
+        refuse_scores(student.facts)
         threshold = threshold_of(ModelFolder(student.folder), share=self.share, threshold=self.threshold)
         found = open_fallback(self.where, student.facts, options=self.options, threads=1)
         return Cascade(student, found, threshold=threshold)

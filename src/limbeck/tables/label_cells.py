@@ -32,6 +32,8 @@ class SaysLabels(Protocol):
     def multi_label(self) -> bool: ...
     @property
     def label_separator(self) -> str: ...
+    @property
+    def is_score(self) -> bool: ...
 
 
 def as_label_set(labels: Iterable[str]) -> LabelSet:
@@ -50,9 +52,12 @@ class LabelReader:
         self.columns, self.ties = list(columns), 0
         self._path, self._separator = path, section.label_separator
         self._has_columns, self._is_multi_label = isinstance(section.label, list), section.multi_label
+        self._is_score = section.is_score
 
     def read(self, cells: Sequence[object], *, number: int) -> Label:
         """The label of row `number`, or all its labels; raises RowMalformed if the cells cannot be read as labels."""
+        if self._is_score:
+            return repr(self._score(cells[0], number))
         if self._has_columns:
             values = [self._value(cell, column, number) for cell, column in zip(cells, self.columns, strict=True)]
             return self._marked(values) if self._is_multi_label else self._largest(values)
@@ -62,6 +67,21 @@ class LabelReader:
             advice = "Set multi_label = true in [corpus] if a row may have several labels, or none."
             raise RowMalformed(path=self._path, row=number, reason="the label is a list", advice=advice)
         return self._one(cells[0], number)
+
+    def _score(self, cell: Any, number: int) -> float:
+        """Labels are texts until classes are known; a score comes as the shortest text that is the same number."""
+        try:
+            found = float(cell) if not isinstance(cell, bool) else math.nan
+        except (TypeError, ValueError, OverflowError):
+            found = math.nan
+        if math.isfinite(found):
+            return found
+        advice = (
+            'With task = "regression" the label is a number, with a point before its decimals; correct the row, or '
+            "remove the task if the labels are classes."
+        )
+        reason = f"the score is {_shown(cell)}, which is not a number"
+        raise RowMalformed(path=self._path, row=number, reason=reason, advice=advice)
 
     def _one(self, cell: object, number: int) -> str:
         if label := self._text(cell, number).strip():

@@ -20,7 +20,7 @@ from limbeck.recipe.teacher import FileTeacher
 from limbeck.tables.raw_table import NumberedCells, Watch
 from limbeck.tables.table import open_table, plain_text
 from limbeck.teacher.answer_values import AnswerScale, logits_of
-from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, dev_facts
+from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, dev_facts, scale_fact
 from limbeck.teacher.score_columns import Meaning, ScoreColumns, find_score_columns, form_of, read_numbers
 
 ROWS_AT_A_TIME = 8192
@@ -82,6 +82,7 @@ def read_file_teacher(section: FileTeacher, given: Preparation) -> TeacherFolder
             labels=corpus.labels,
             kind="file",
             multi_label=corpus.is_multi_label,
+            scale=scale_fact(corpus),
             **_judged(answers, corpus.splits["dev"]),
         )
         save_teacher_facts(scratch, facts)
@@ -108,6 +109,7 @@ def _read(section: FileTeacher, *, corpus: Corpus, reporter: Reporter) -> _FileA
     path = Path(section.path)
     columns = find_score_columns(section, classes=corpus.labels)
     declared = columns.meaning if section.values == "auto" else section.values
+    declared = "logits" if corpus.scale else declared  # any number can be a score
     scale = AnswerScale(path=path, names=columns.names, declared=declared, multi_label=corpus.is_multi_label)
     keys: list[Keys] = []
     values: list[Logits] = []  # numbers as in the file, until it is known what they are
@@ -120,6 +122,8 @@ def _read(section: FileTeacher, *, corpus: Corpus, reporter: Reporter) -> _FileA
     if meaning == "probabilities":
         least, multi_label = section.least_probability, corpus.is_multi_label
         values = [logits_of(piece, least=least, multi_label=multi_label) for piece in values]
+    if corpus.scale:
+        values = [corpus.scale.standard(piece).astype(np.float32) for piece in values]
     once, logits, conflicting = _each_once(np.concatenate(keys), np.concatenate(values))
     is_doubtful = meaning == "logits" and declared is None and scale.within
     return _FileAnswers(once, logits, scale.rows, columns.names, meaning, is_doubtful, conflicting)
@@ -169,18 +173,26 @@ def _judged(answers: _FileAnswers, dev: Rows) -> dict[str, Any]:
     return dev_facts(answers.logits[places[known]], dev.select(np.flatnonzero(known)))
 
 
+def _on_dev(facts: TeacherFacts) -> str:
+    return (
+        facts.on_dev().replace(" on dev", " correct on dev")
+        if facts.task.has_classes and facts.dev_rows
+        else facts.on_dev()
+    )
+
+
 def _report(answers: _FileAnswers, facts: TeacherFacts, *, corpus: Corpus, reporter: Reporter) -> None:
+    what = "scores" if corpus.scale else answers.meaning
     reporter.note(
-        f"  teacher {facts.name}: {answers.rows:,} rows of {answers.meaning} read, {len(answers.keys):,} distinct "
+        f"  teacher {facts.name}: {answers.rows:,} rows of {what} read, {len(answers.keys):,} distinct "
         f"texts; columns {some(answers.columns, most=6)}"
     )
     covered = {split: int((find_keys(answers.keys, rows.keys) >= 0).sum()) for split, rows in corpus.splits.items()}
     parts = [f"{covered[split]:,} of {len(rows):,} {split} rows" for split, rows in corpus.splits.items()]
-    accuracy = f"{facts.dev_accuracy:.1%} correct on dev" if facts.dev_rows else "its accuracy on dev is unknown"
-    reporter.note(f"  it covers {', '.join(parts)}; {accuracy}")
+    reporter.note(f"  it covers {', '.join(parts)}; {_on_dev(facts)}")
     if answers.conflicting:
         reporter.note(
-            f"{WARNING} {answers.conflicting:,} texts have several answers; the mean of their logits is used",
+            f"{WARNING} {answers.conflicting:,} texts have several answers; their mean is used",
             style="warning",
         )
     if answers.is_doubtful:

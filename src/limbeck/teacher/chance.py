@@ -13,21 +13,37 @@ UNEVEN = 0.1  # a smaller share of dev rows outside the most frequent class make
 TRY_WEIGHTS = 'Nearly all rows are of one class: set class_weights = "balanced" in [corpus].'
 TRY_APART = 'Small encoders may learn pairs better one text at a time: set pairs = "apart".'
 SWAPPED_REASON = "it is wrong far more often than guessing would be: its classes look swapped"
+REVERSED_REASON = "its scores fall where those of dev rise: one of the two may be reversed"
 
 
 class TeacherNearChance(TeacherError):
     """A teacher that is hardly better on dev than chance, or worse."""
 
     def __init__(
-        self, *, name: str, accuracy: float, skill: float, rows: int, reason: str, advice: str, table: str = "[teacher]"
+        self,
+        *,
+        name: str,
+        accuracy: float | None,
+        skill: float,
+        rows: int,
+        reason: str,
+        advice: str,
+        table: str = "[teacher]",
     ) -> None:
         self.name, self.accuracy, self.skill = name, accuracy, skill
-        found = f"{accuracy:.1%} of {rows:,} dev rows are right; Cohen's kappa {skill:.2f} (guessing: 0, perfect: 1)"
+        found = f"{_in_words(accuracy, skill, rows=f' of {rows:,} dev rows')} (guessing: 0, perfect: 1)"
         super().__init__(
             f"the teacher {name} does hardly better on dev than guessing: a student would learn nothing from it",
             found=f"{found}\n{reason}",
             advice=f'{advice} Or set near_chance = "warn" in {table} to use it anyway.',
         )
+
+
+def _in_words(accuracy: float | None, skill: float, *, rows: str) -> str:
+    """Without an accuracy: of scores."""
+    if accuracy is None:
+        return f"Spearman's correlation {skill:.2f}{rows}"
+    return f"{accuracy:.1%}{rows} are right; Cohen's kappa {skill:.2f}"
 
 
 def refuse_guessing(
@@ -46,12 +62,12 @@ def refuse_guessing(
     `table` is the recipe's table with `near_chance`. An encoder that was fine-tuned on pairs joined into one text
     (`has_read_together`) could read the two texts separately.
     """
-    if facts.dev_skill is None or facts.dev_accuracy is None or facts.dev_skill >= NEAR_CHANCE:
+    if facts.dev_skill is None or facts.dev_skill >= NEAR_CHANCE:
         return
     texts = kind_of(facts).advice
     reason, advice = texts.guessing, texts.when_guessing
     if facts.dev_skill < SWAPPED:
-        reason = SWAPPED_REASON
+        reason = SWAPPED_REASON if facts.task.has_classes else REVERSED_REASON
     elif has_read_together:
         advice = f"{advice} {TRY_APART}"
         reason = f"{reason}, pairs that were read as one text"
@@ -75,7 +91,7 @@ def refuse_guessing(
             advice=advice,
             table=table,
         )
-    numbers = f"{facts.dev_accuracy:.1%} on dev, Cohen's kappa {facts.dev_skill:.2f}"
+    numbers = f"{facts.on_dev()}, Cohen's kappa {facts.dev_skill:.2f}" if facts.task.has_classes else facts.on_dev()
     reporter.note(
         f"  warning: the teacher {facts.name} does hardly better than guessing ({numbers}); {reason}", style="warning"
     )

@@ -11,13 +11,14 @@ import numpy as np
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import file_digest
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, fingerprint_of_teacher, save_teacher_facts
 from limbeck.errors import TeacherError, some
 from limbeck.progress import Bar
 from limbeck.recipe.calls import CallUnusable, files_of_call, refuse_arguments, reported, resolve_call
 from limbeck.recipe.teacher import CustomTeacher
 from limbeck.teacher.answer_values import are_probabilities, logits_of
-from limbeck.teacher.preparation import BeforeRun, Logits, Preparation, ReadyTeacher, dev_facts, labelled
+from limbeck.teacher.preparation import BeforeRun, Logits, Preparation, ReadyTeacher, dev_facts, labelled, scale_fact
 
 CUSTOM = "custom.json"  # everything its answers depend on: another file is another teacher in the label store
 BUILT = "It is called once with labels, the class names, and with `options`, and returns a function of a list of texts."
@@ -42,6 +43,7 @@ class CustomAnswers:
         self._call, self._labels = str(described["call"]), list(described["labels"])
         self._is_logits, self._least = described["answers"] == "logits", float(described["least_probability"])
         self._multi_label = bool(described["multi_label"])
+        self._scale = ScoreScale.from_json(described["scale"]) if "scale" in described else None
         self._answer = _built(self._call, labels=self._labels, options=described["options"])
         self.texts_per_call = texts_per_call
 
@@ -79,12 +81,16 @@ class CustomAnswers:
         except Exception as error:  # rows of different lengths, names of classes, a tensor on a GPU
             found = f"it returned {type(answer).__name__}, which is not an array of numbers: {_first_line(error)}"
             raise self._unusable(found, wanted=wanted) from error
+        if self._scale and values.ndim == 1:
+            values = values[:, np.newaxis]
         if values.shape != wanted:
             raise self._unusable(f"it returned an array of shape {values.shape} for {texts:,} texts", wanted=wanted)
         bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
         if len(bad):
             found = f"row {bad[0]} of {texts:,} is not finite: {_numbers(values[bad[0]])}"
             raise self._unusable(found, wanted=wanted)
+        if self._scale:
+            return self._scale.standard(values).astype(np.float32)
         if self._is_logits:
             return values
         bad = np.flatnonzero(~are_probabilities(values, multi_label=self._multi_label))
@@ -98,7 +104,9 @@ class CustomAnswers:
     def _unusable(
         self, reason: str, *, wanted: tuple[int, int] | None = None, advice: str = ""
     ) -> CustomTeacherUnusable:
-        if wanted:
+        if wanted and self._scale:
+            advice = f"Expected: an array of {wanted[0]:,} numbers, a score for each text in order, as in the corpus."
+        elif wanted:
             kind = "logits" if self._is_logits else "probabilities, each from 0 to 1"
             kind += "" if self._is_logits or self._multi_label else ", with sum 1"
             other = "" if self._is_logits else ' If it returns logits, set answers = "logits".'
@@ -119,6 +127,7 @@ def prepare_custom(section: CustomTeacher, given: Preparation) -> TeacherFolder:
             kind="custom",
             labels=corpus.labels,
             multi_label=corpus.is_multi_label,
+            scale=scale_fact(corpus),
             dev_accuracy=None,
             texts_per_call=section.texts_per_call,
         )
@@ -129,7 +138,7 @@ def prepare_custom(section: CustomTeacher, given: Preparation) -> TeacherFolder:
             logits = given.ask(answering, name=facts.name, fingerprint=fingerprint, rows=dev)
             facts = replace(facts, **dev_facts(logits, dev))
         save_teacher_facts(scratch, facts)
-    accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "not evaluated: no dev row has a label"
+    accuracy = facts.on_dev() if facts.dev_rows else "not evaluated: no dev row has a label"
     given.reporter.note(f"  teacher {facts.name} ({section.call}): {accuracy}")
     return TeacherFolder(given.out)
 
@@ -170,6 +179,7 @@ def _described(section: CustomTeacher, corpus: Corpus) -> dict[str, Any]:
         "source": _source(section.call),
         "labels": corpus.labels,
         "multi_label": corpus.is_multi_label,
+        **({} if corpus.scale is None else {"scale": corpus.scale.as_json()}),
     }
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
@@ -16,9 +15,9 @@ from limbeck.models.size import parameter_count, parameter_count_without_embeddi
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.checkpoint import checkpoint_fingerprint, find_checkpoint, weights_in
 from limbeck.teacher.encoder import Encoder
-from limbeck.teacher.fine_tune import fine_tune, judge, label_loss, start_encoder
+from limbeck.teacher.fine_tune import fine_tune, judge, label_loss, label_tensor, start_encoder
 from limbeck.teacher.loading import load_ready
-from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, labelled
+from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, labelled, scale_fact
 from limbeck.training.device import accelerator_for, per_second, training_device
 from limbeck.training.epochs import is_rising, on_dev, rise_in_words
 from limbeck.training.optimiser import optimiser_for
@@ -96,7 +95,7 @@ def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows, asked: Ro
     labelling = per_second(lambda: encoder.logits(asked.texts, asked.pairs), rows=len(asked))
     accelerator, loss = accelerator_for(encoder.arithmetic), label_loss(corpus)
     optimiser = optimiser_for(model, learning_rate=1e-6, weight_decay=0.0)
-    tokens, labels = encoder.tokenise(rows.texts, rows.pairs), torch.from_numpy(rows.labels.copy())
+    tokens, labels = encoder.tokenise(rows.texts, rows.pairs), label_tensor(rows)
     in_order = np.argsort([len(row["input_ids"]) for row in tokens])  # as in training: batches of similar lengths
     size = min(section.batch_size, len(rows))
     starts = np.linspace(0, len(rows) - size, STEPS).astype(int).tolist()
@@ -116,7 +115,7 @@ def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows, asked: Ro
 
 
 def _ready(folder: Path, section: EncoderTeacher, corpus: Corpus) -> Encoder:
-    encoder = load_ready(folder, section=section, labels=corpus.labels, multi_label=corpus.is_multi_label)
+    encoder = load_ready(folder, section=section, labels=corpus.labels, task=corpus.task, scale=corpus.scale)
     encoder.model.to(training_device())
     return encoder
 
@@ -133,7 +132,9 @@ def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history
         kind="encoder",
         labels=corpus.labels,
         multi_label=corpus.is_multi_label,
-        dev_accuracy=best["dev_accuracy"],
+        scale=scale_fact(corpus),
+        dev_accuracy=best.get("dev_accuracy"),
+        dev_spearman=best.get("dev_spearman"),
         dev_skill=best.get("dev_skill"),
         dev_macro_f1=best.get("dev_macro_f1"),
         still_learning=is_rising(history, rows=len(corpus.splits["dev"])),

@@ -13,7 +13,7 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import TeacherError
 from limbeck.recipe.teacher import EnsembleTeacher
-from limbeck.teacher.preparation import Preparation, dev_facts
+from limbeck.teacher.preparation import Preparation, dev_facts, scale_fact
 
 
 class MemberUnjudged(TeacherError):
@@ -36,12 +36,13 @@ def join_teachers(section: EnsembleTeacher, given: Preparation) -> TeacherFolder
         kind="ensemble",
         labels=corpus.labels,
         multi_label=corpus.is_multi_label,
+        scale=scale_fact(corpus),
         dev_accuracy=None,
         parameters=_sum(parameters),
         parameters_without_embeddings=_sum(without_embeddings),
         members={name: member.fingerprint for name, member in members.items()},
         weights=_weights(section, members),
-        combine="mean_logits" if section.combine == "mean_logits" else "mean_probabilities",
+        combine="mean_logits" if section.combine == "mean_logits" or corpus.scale else "mean_probabilities",
     )
     with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
         save_teacher_facts(scratch, facts)
@@ -68,14 +69,16 @@ def guessing_of_labels(facts: TeacherFacts, *, labels: TeacherLabels, rows: Rows
 
 
 def _weights(section: EnsembleTeacher, members: Mapping[str, TeacherFolder]) -> list[float]:
-    """Equal weights, or by accuracy on dev; they sum to one."""
+    """Equal weights, or by accuracy (scores: correlation) on dev; they sum to one."""
     if section.combine != "weighted":
         return [1 / len(members)] * len(members)
     accuracies = []
     for name, member in members.items():
-        if not member.facts.dev_rows or not member.facts.dev_accuracy:
+        facts = member.facts
+        accuracy = facts.dev_accuracy if facts.task.has_classes else max(0.0, facts.dev_spearman or 0.0)
+        if not facts.dev_rows or not accuracy:
             raise MemberUnjudged(name=name)
-        accuracies.append(member.facts.dev_accuracy)
+        accuracies.append(accuracy)
     return [accuracy / sum(accuracies) for accuracy in accuracies]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +52,7 @@ def start_encoder(section: EncoderTeacher, *, corpus: Corpus) -> Encoder:
         head_share=section.head_share,
         arithmetic=choose_arithmetic(section.precision),
         labels=corpus.labels,
-        multi_label=corpus.is_multi_label,
+        task=corpus.task,
         label_names=section.label_names,
         apart=section.pairs == "apart",
         head=section.head,
@@ -123,7 +123,7 @@ def _fine_tune_here(
     rows = rows_to_learn(corpus.splits["train"], section)
     tokens = encoder.tokenise(rows.texts, rows.pairs)
     lengths = np.array([len(row["input_ids"]) for row in tokens], dtype=np.int64)
-    labels = torch.from_numpy(rows.labels)
+    labels = label_tensor(rows)
     loss = label_loss(corpus)
     widths = Widths(lambda places: [int(lengths[places].max())], most=int(lengths.max(initial=1)))
     if section.compile:
@@ -202,8 +202,15 @@ def judge(encoder: Encoder, rows: Rows, *, by_macro_f1: bool = False) -> dict[st
     return {**judged(logits, rows.labels, by_macro_f1=by_macro_f1), **({} if found is None else {"dev_skill": found})}
 
 
+def label_tensor(rows: Rows) -> Tensor:
+    """The labels, as a loss reads them: scores in single precision."""
+    labels = torch.from_numpy(rows.labels.copy())
+    return labels.float() if labels.is_floating_point() else labels
+
+
 def label_loss(corpus: Corpus) -> Callable[[Tensor, Tensor], Tensor]:
-    """Cross-entropy to the label of each row, or to each of its labels, with the corpus's class weights."""
+    """Cross-entropy to the label of each row, or to each of its labels, with the corpus's class weights; for scores the
+    mean squared error."""
 
     @cache
     def weights_on(device: torch.device) -> Tensor | None:
@@ -218,7 +225,18 @@ def label_loss(corpus: Corpus) -> Callable[[Tensor, Tensor], Tensor]:
         weight = weights_on(logits.device)
         return F.binary_cross_entropy_with_logits(logits, labels.float(), pos_weight=weight)
 
-    return to_several if corpus.is_multi_label else to_one
+    def to_scores(logits: Tensor, labels: Tensor) -> Tensor:
+        return F.mse_loss(logits[:, 0], labels)
+
+    match corpus.task.name:
+        case "one_label":
+            return to_one
+        case "label_sets":
+            return to_several
+        case "score":
+            return to_scores
+        case _:
+            assert_never(corpus.task.name)
 
 
 def _freeze_encoder(encoder: Encoder) -> None:

@@ -15,7 +15,7 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.models.tfidf import TfidfClassifier, fitted_classifier, load_classifier, sampled_rows
 from limbeck.progress import Bar
 from limbeck.recipe.teacher import LinearTeacher
-from limbeck.teacher.preparation import NOT_JUDGED, Logits, Preparation, dev_facts, labelled
+from limbeck.teacher.preparation import NOT_JUDGED, Logits, Preparation, dev_facts, labelled, scale_fact
 from limbeck.training.temperature import fitted_temperature
 
 LINEAR = "linear.json"  # its temperature
@@ -24,7 +24,8 @@ TEXTS_PER_CALL = 1024
 
 @dataclass(frozen=True)
 class LinearAnswers:
-    """The classifier, whose margins are divided by a temperature that was fitted on dev: then they are logits."""
+    """The classifier, whose margins are divided by a temperature that was fitted on dev: then they are logits. For
+    scores that is 1."""
 
     classifier: TfidfClassifier
     temperature: float
@@ -55,7 +56,7 @@ def prepare_linear(section: LinearTeacher, given: Preparation) -> TeacherFolder:
     corpus, dev = given.corpus, labelled(given.corpus.splits["dev"])
     classifier, rows = _trained(corpus)
     margins = classifier.logits(dev.texts, dev.pairs)
-    temperature = fitted_temperature(margins, dev.labels) if len(dev) else 1.0
+    temperature = fitted_temperature(margins, dev.labels) if len(dev) and corpus.task.has_classes else 1.0
     with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
         classifier.save(scratch)
         (scratch / LINEAR).write_text(json.dumps({"temperature": temperature}), encoding="utf-8")
@@ -64,13 +65,12 @@ def prepare_linear(section: LinearTeacher, given: Preparation) -> TeacherFolder:
             kind="linear",
             labels=corpus.labels,
             multi_label=corpus.is_multi_label,
+            scale=scale_fact(corpus),
             **(dev_facts(margins, dev) if len(dev) else NOT_JUDGED),
         )
         save_teacher_facts(scratch, facts)
-    accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "its accuracy on dev is unknown"
-    given.reporter.note(
-        f"  teacher linear: TF-IDF and a linear classifier, trained on the labels of {rows:,} rows; {accuracy}"
-    )
+    what = "a linear classifier, trained on the labels" if corpus.task.has_classes else "ridge, fitted to the scores"
+    given.reporter.note(f"  teacher linear: TF-IDF and {what} of {rows:,} rows; {facts.on_dev()}")
     return TeacherFolder(given.out)
 
 
@@ -85,7 +85,9 @@ def _trained(corpus: Corpus) -> tuple[TfidfClassifier, int]:
 
 def open_linear(teacher: TeacherFolder) -> LinearAnswers:
     """A prepared teacher, opened."""
-    return LinearAnswers(load_classifier(teacher.folder), temperature_in(teacher.folder))
+    return LinearAnswers(
+        load_classifier(teacher.folder, classes=len(teacher.facts.labels)), temperature_in(teacher.folder)
+    )
 
 
 def temperature_in(folder: Path) -> float:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import CheckpointDamaged, TeacherError, some
 from limbeck.models.checkpoint import damage_as_user_errors, from_folder, model_from_folder
@@ -16,12 +17,13 @@ from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.models.twin_encoder import FAMILIES, TwinEncoderConfig, twin_of, typed_pairs
 from limbeck.recipe.teacher import EncoderTeacher, Head, LongTexts
+from limbeck.tasks import TASKS, Task
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.head import class_order, classes_of, final_layer, name_classes, put_in_order, start_afresh
 from limbeck.training.device import Arithmetic, choose_arithmetic, training_device
 from limbeck.training.modes import quiet_transformers
 
-ONE_LABEL, SEVERAL_LABELS = "single_label_classification", "multi_label_classification"  # as transformers says it
+ONE_LABEL = "single_label_classification"  # as transformers says it
 
 
 class NeverFineTuned(TeacherError):
@@ -67,7 +69,7 @@ def load_encoder(
     long_texts: LongTexts = "head",
     head_share: float = 0.25,
     labels: Sequence[str] | None = None,
-    multi_label: bool = False,
+    task: Task = TASKS["one_label"],
     label_names: Mapping[str, str] | None = None,
     apart: bool = False,
     head: Head = "own",
@@ -125,7 +127,7 @@ def load_encoder(
     )
     if labels is not None:
         _fit_head(encoder, labels, order=order, theirs=theirs)
-        _set_task(model, multi_label=multi_label)
+        _set_task(model, task)
         encoder.note = encoder.note or _note_on_pairs(config, apart=apart, loses_head=loses_head)
     _forget_memories(model)
     return encoder
@@ -154,8 +156,12 @@ def _inside(wrapped: Any, loading: Mapping[str, Any]) -> dict[str, Collection[An
     return {"missing_keys": missing | {"classifier.weight", "classifier.bias"}, "mismatched_keys": mismatched}
 
 
-def load_ready(folder: Path, *, section: EncoderTeacher, labels: Sequence[str], multi_label: bool) -> Encoder:
-    """A checkpoint that is a classifier already: nothing in it starts at random, its classes are the corpus's."""
+def load_ready(
+    folder: Path, *, section: EncoderTeacher, labels: Sequence[str], task: Task, scale: ScoreScale | None = None
+) -> Encoder:
+    """A checkpoint that is a classifier already: nothing in it starts at random, its classes are the corpus's. One of
+    scores gives them as they are in the corpus: its head is changed to give them in the standard units of the `scale`.
+    """
     encoder = load_encoder(
         folder,
         max_length=section.max_length,
@@ -165,16 +171,31 @@ def load_ready(folder: Path, *, section: EncoderTeacher, labels: Sequence[str], 
     )
     model = encoder.model
     _refuse_random_weights(encoder, folder=folder, checkpoint=section.checkpoint)
+    found, needed = model.config.problem_type, task.problem_type or ONE_LABEL
+    if scale is not None and model.config.num_labels != 1:
+        outputs = f"{model.config.num_labels} outputs"
+        raise TaskDiffers(checkpoint=section.checkpoint, found=outputs, needed="one output, a score")
+    names = {} if scale is None else {classes_of(model.config)[0]: labels[0]}
     order = class_order(
-        classes_of(model.config), labels, label_names=section.label_names, checkpoint=section.checkpoint
+        classes_of(model.config), labels, label_names=names or section.label_names, checkpoint=section.checkpoint
     )
-    found, needed = model.config.problem_type, SEVERAL_LABELS if multi_label else ONE_LABEL
     if found not in (None, needed):  # None: it does not say
         raise TaskDiffers(checkpoint=section.checkpoint, found=found, needed=needed)
     put_in_order(model, order)
     name_classes(model, labels)
-    _set_task(model, multi_label=multi_label)
+    _set_task(model, task)
+    if scale is not None:
+        _in_standard_units(model, scale)
     return encoder
+
+
+def _in_standard_units(model: Any, scale: ScoreScale) -> None:
+    layer = final_layer(model)
+    with torch.no_grad():
+        if layer.bias is None:
+            layer.bias = nn.Parameter(layer.weight.new_zeros(1))
+        layer.weight.div_(scale.sd)
+        layer.bias.sub_(scale.mean).div_(scale.sd)
 
 
 def open_teacher(teacher: TeacherFolder) -> Encoder:
@@ -246,10 +267,10 @@ def _names_of(model: nn.Module, part: nn.Module) -> set[str]:
     return {name for name, parameter in model.named_parameters() if id(parameter) in own}
 
 
-def _set_task(model: Any, *, multi_label: bool) -> None:
+def _set_task(model: Any, task: Task) -> None:
     """So that whoever loads the saved folder knows; where nothing is said, one label a row is meant."""
-    if multi_label:
-        model.config.problem_type = SEVERAL_LABELS
+    if task.problem_type is not None:
+        model.config.problem_type = task.problem_type
     elif model.config.problem_type is not None:
         model.config.problem_type = ONE_LABEL
 

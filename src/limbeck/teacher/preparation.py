@@ -80,12 +80,19 @@ def dev_facts(logits: Logits, rows: Rows) -> dict[str, Any]:
     """The facts of teacher.json about dev, from labelled dev rows and the teacher's logits of them."""
     if not len(rows):
         return dict(NOT_JUDGED)
+    found = judged(logits, rows.labels)
     return {
-        "dev_accuracy": judged(logits, rows.labels)["dev_accuracy"],
+        "dev_accuracy": found.get("dev_accuracy"),
+        **({"dev_spearman": found["dev_spearman"]} if "dev_spearman" in found else {}),
         "dev_skill": skill(logits, rows.labels),
         "dev_rows": len(rows),
         "dev_others": rows_of_others(rows.labels),
     }
+
+
+def scale_fact(corpus: Corpus) -> dict[str, Any] | None:
+    """The scale of the corpus's scores for teacher.json; None for classes."""
+    return None if corpus.scale is None else corpus.scale.as_json()
 
 
 def labelled(rows: Rows) -> Rows:

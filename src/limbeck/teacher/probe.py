@@ -50,7 +50,8 @@ def fit_head(
             encoder.logits_and_features(rows.texts, rows.pairs, pooling="mean", bar=bar)[1] for rows in (train, dev)
         ]
     features, held_out = (torch.from_numpy(block).float().to(encoder.device) for block in read)
-    labels = torch.from_numpy(train.labels.copy()).to(encoder.device)
+    labels = torch.from_numpy(train.labels.copy())
+    labels = (labels.float() if labels.is_floating_point() else labels).to(encoder.device)
     best, best_rank, start = None, (-math.inf, -math.inf), None
     for inverse_penalty in INVERSE_PENALTIES:
         start = fit_linear(features, labels, loss=loss, classes=len(corpus.labels), c=inverse_penalty, start=start)
@@ -78,7 +79,8 @@ def fit_linear(
 
         minimise  loss(features · Wᵀ + b, labels) + ‖W‖² / (2 · c · rows)
 
-    With the mean cross-entropy as the loss, this is scikit-learn's LogisticRegression(C=c).
+    With the mean cross-entropy as the loss, this is scikit-learn's LogisticRegression(C=c); with the mean squared
+    error, for scores, it is a ridge regression with the penalty 1 / (2 c).
     """
     rows, width = features.shape
     weight = features.new_zeros((classes, width)) if start is None else start.weight.clone()

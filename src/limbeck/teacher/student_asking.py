@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification
 
-from limbeck.artifacts.model_folder import CARD, TOKENIZER, ModelFolder
-from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.model_folder import CARD, TOKENIZER, ModelFacts, ModelFolder
+from limbeck.artifacts.score_scale import ScoreScale
+from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import CheckpointDamaged, TeacherError, some
 from limbeck.models.checkpoint import damage_as_user_errors, model_from_folder
@@ -134,19 +135,52 @@ class ExportedStudent:
         raise FeaturesMissing(model=self._model.facts.name)
 
 
-def open_student(folder: Path, *, labels: Sequence[str]) -> TorchStudent | ExportedStudent:
-    """The student in this folder, trained or exported, with its classes in the order of the labels."""
-    if (folder / CARD).is_file():
+class InOtherUnits:
+    """A student of scores, whose standard units are those of its own corpus: its answers in those of another one."""
+
+    def __init__(self, student: TorchStudent | ExportedStudent, *, own: ScoreScale, wanted: ScoreScale) -> None:
+        self._student, self._own, self._wanted = student, own, wanted
+
+    def logits(self, *rows: Any, **options: Any) -> Logits:
+        """(rows, 1)"""
+        return self._converted(self._student.logits(*rows, **options))
+
+    def logits_and_features(self, *rows: Any, **options: Any) -> tuple[Logits, Features]:
+        """(rows, 1), and the features as they are."""
+        logits, features = self._student.logits_and_features(*rows, **options)
+        return self._converted(logits), features
+
+    def _converted(self, logits: Logits) -> Logits:
+        return self._wanted.standard(self._own.scores(logits)).astype(np.float32)
+
+
+def open_student(
+    folder: Path, *, labels: Sequence[str], scale: ScoreScale | None = None
+) -> TorchStudent | ExportedStudent | InOtherUnits:
+    """The student in this folder, trained or exported, with its classes in the order of the labels; or its scores in
+    the units of the `scale`."""
+    facts: ModelFacts | StudentFacts
+    facts = ModelFolder(folder).facts() if (folder / CARD).is_file() else StudentFolder(folder).facts
+    student = _opened(folder, facts, labels=labels)
+    if scale is None or facts.scale is None:
+        return student
+    own = facts.scale if isinstance(facts.scale, ScoreScale) else ScoreScale.from_json(facts.scale)
+    return InOtherUnits(student, own=own, wanted=scale)
+
+
+def _opened(folder: Path, facts: ModelFacts | StudentFacts, *, labels: Sequence[str]) -> TorchStudent | ExportedStudent:
+    if isinstance(facts, ModelFacts):
         model = Classifier(ModelFolder(folder))
         return ExportedStudent(model, order=[model.labels.index(label) for label in labels])
-    facts = StudentFolder(folder).facts
     reader = StudentReader.load(folder / TOKENIZER, is_framed=facts.tokenizer == "framed", max_length=facts.max_length)
     return TorchStudent(_network(folder), reader, order=[facts.labels.index(label) for label in labels])
 
 
-def open_student_teacher(teacher: TeacherFolder) -> TorchStudent | ExportedStudent:
+def open_student_teacher(teacher: TeacherFolder) -> TorchStudent | ExportedStudent | InOtherUnits:
     """The student that is the teacher of a run, on the GPU if there is one."""
-    return open_student(teacher.folder, labels=teacher.facts.labels)
+    facts = teacher.facts
+    scale = None if facts.scale is None else ScoreScale.from_json(facts.scale)
+    return open_student(teacher.folder, labels=facts.labels, scale=scale)
 
 
 def _network(folder: Path) -> Any:

@@ -14,8 +14,17 @@ from limbeck.errors import TeacherError
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import StudentTeacher
 from limbeck.teacher.head import numbered_lists
-from limbeck.teacher.preparation import NOT_JUDGED, BeforeRun, Preparation, ReadyTeacher, dev_facts, labelled
-from limbeck.teacher.student_asking import ExportedStudent, TorchStudent, open_student
+from limbeck.teacher.preparation import (
+    NOT_JUDGED,
+    BeforeRun,
+    OpenTeacher,
+    Preparation,
+    ReadyTeacher,
+    dev_facts,
+    labelled,
+    scale_fact,
+)
+from limbeck.teacher.student_asking import open_student
 from limbeck.teacher.student_source import FoundStudent, find_student
 
 
@@ -46,11 +55,12 @@ def prepare_student_teacher(section: StudentTeacher, given: Preparation) -> Teac
             kind="student",
             labels=corpus.labels,
             multi_label=corpus.is_multi_label,
+            scale=scale_fact(corpus),
             max_length=found.facts.max_length,
             precision=found.facts.precision if isinstance(found.facts, ModelFacts) else "fp32",
             parameters=found.facts.parameters,
             parameters_without_embeddings=found.facts.parameters_without_embeddings,
-            **_judged(open_student(scratch, labels=corpus.labels), corpus.splits["dev"]),
+            **_judged(open_student(scratch, labels=corpus.labels, scale=corpus.scale), corpus.splits["dev"]),
         )
         save_teacher_facts(scratch, facts)
     _report(found, facts, reporter=given.reporter)
@@ -67,7 +77,9 @@ def ready_student(section: StudentTeacher, look: BeforeRun) -> ReadyTeacher:
     found = find_student(section.path)
     refuse_other_task(found, look.corpus)
     precision = getattr(found.facts, "precision", "fp32")
-    return ReadyTeacher(found.name, open_student(found.folder, labels=look.corpus.labels), precision)
+    return ReadyTeacher(
+        found.name, open_student(found.folder, labels=look.corpus.labels, scale=look.corpus.scale), precision
+    )
 
 
 def student_parameters(section: StudentTeacher, look: BeforeRun) -> int | None:
@@ -84,9 +96,8 @@ def refuse_other_task(found: FoundStudent, corpus: Corpus) -> None:
     facts, differences = found.facts, []
     if facts.pair != corpus.is_pair:
         differences.append(f"it reads {_texts(facts.pair)} per row; the corpus has {_texts(corpus.is_pair)}")
-    if facts.multi_label != corpus.is_multi_label:
-        given, needed = _labels(facts.multi_label), _labels(corpus.is_multi_label)
-        differences.append(f"it gives a row {given}; in the corpus a row has {needed}")
+    if facts.task != corpus.task:
+        differences.append(f"it gives a row {facts.task.in_words}; in the corpus a row has {corpus.task.in_words}")
     if sorted(facts.labels) != sorted(corpus.labels):
         differences.append(
             f"it knows {len(facts.labels)} classes, the corpus has {len(corpus.labels)}, not the same ones"
@@ -99,18 +110,13 @@ def _texts(pair: bool) -> str:
     return "two texts" if pair else "one text"
 
 
-def _labels(multi_label: bool) -> str:
-    return "any number of labels" if multi_label else "one label"
-
-
-def _judged(student: TorchStudent | ExportedStudent, dev: Rows) -> dict[str, Any]:
+def _judged(student: OpenTeacher, dev: Rows) -> dict[str, Any]:
     """The facts about dev, on its rows that have a label."""
     rows = labelled(dev)
     return dev_facts(student.logits(rows.texts, rows.pairs), rows) if len(rows) else dict(NOT_JUDGED)
 
 
 def _report(found: FoundStudent, facts: TeacherFacts, *, reporter: Reporter) -> None:
-    accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "its accuracy on dev is unknown"
     best = f"; the best of {found.seeds} seeds by its own dev rows" if found.seeds > 1 else ""
     size = (facts.parameters or 0) / 1e6
-    reporter.note(f"  teacher {facts.name}: {accuracy}, {size:.2f}M parameters{best}")
+    reporter.note(f"  teacher {facts.name}: {facts.on_dev()}, {size:.2f}M parameters{best}")

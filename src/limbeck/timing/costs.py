@@ -26,6 +26,7 @@ from limbeck.timing.machine import usable_cores
 from limbeck.timing.process import WORKER
 from limbeck.timing.protocol import Case, CasePlan, Length, Subject, TimedModel, Timing, rows_for, time_models
 from limbeck.timing.row_cost import UNKNOWN, candidate_row_cost, spread, teacher_row_cost
+from limbeck.training.correlation import pearson
 from limbeck.training.skill import predicted
 
 Cost = dict[str, Any]
@@ -264,14 +265,17 @@ def _speedup(cost: Cost, *, over: Cost | None) -> float | None:
 
 def int8_agreement(model: ModelFolder, *, labels: TeacherLabels, rows: Rows, reporter: Reporter) -> Cost | None:
     """The share of rows on which the int8 file predicts the teacher's label, and their number; None if it is too low to
-    call it the teacher."""
+    call it the teacher. Of scores: Pearson's correlation of both."""
     asked = _sample(rows.select(np.flatnonzero(labels.covers(rows.ids))))
     if not len(asked):
         return {"agreement": None, "agreement_rows": 0}
     exported = load(model.folder)
     both = labels.for_rows(asked.ids), exported.logits(runtime_rows(asked))
     multi_label = exported.facts.multi_label
-    agreement = share_equal(*(predicted(logits, multi_label=multi_label) for logits in both))
+    if exported.facts.scale:
+        agreement = max(0.0, pearson(*(logits[:, 0] for logits in both)))
+    else:
+        agreement = share_equal(*(predicted(logits, multi_label=multi_label) for logits in both))
     if agreement < LEAST_AGREEMENT:
         reporter.note(
             f"  the teacher's int8 file agrees with the teacher on only {agreement:.1%} of {len(asked):,} rows: "

@@ -10,7 +10,7 @@ from limbeck.training.temperature import fitted_temperature
 
 TEACHER_ROWS = 100  # labelled rows that the teacher's answers on dev are worth: docs/evaluation.md#the-best-model
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Ints = npt.NDArray[Any]
 
 
 def dev_targets(labels: Ints, *, teacher: npt.NDArray[Any] | None, models: Sequence[npt.NDArray[Any]]) -> Floats:
@@ -22,7 +22,11 @@ def dev_targets(labels: Ints, *, teacher: npt.NDArray[Any] | None, models: Seque
     probabilities say something about every class of every row. They count for nothing if the teacher is worse on dev
     than the best of the models by more than two standard errors (of several models, one is lucky on few rows), or has
     no logits for these rows.
+
+    Of scores, the targets are (rows, 1): the same sum of the scores of dev and the teacher's.
     """
+    if labels.dtype.kind == "f":
+        return _score_targets(labels, teacher=teacher, models=models)
     classes = models[0].shape[1] if models else 0 if teacher is None else teacher.shape[1]
     own = labels.astype(np.float64) if labels.ndim == 2 else np.eye(classes)[labels]
     share = 0.0 if teacher is None or not _is_credible(teacher, models, labels) else teacher_share(len(labels))
@@ -30,6 +34,19 @@ def dev_targets(labels: Ints, *, teacher: npt.NDArray[Any] | None, models: Seque
         return own
     answers = probabilities(teacher / fitted_temperature(teacher, labels), multi_label=labels.ndim == 2)
     return (1 - share) * own + share * answers
+
+
+def _score_targets(scores: Floats, *, teacher: npt.NDArray[Any] | None, models: Sequence[npt.NDArray[Any]]) -> Floats:
+    own = scores.astype(np.float64)[:, np.newaxis]
+    if teacher is None or not _is_credible(teacher, models, scores):
+        return own
+    share = teacher_share(len(scores))
+    return (1 - share) * own + share * teacher.astype(np.float64)
+
+
+def squared_error(outputs: npt.NDArray[Any], targets: Floats) -> float:
+    """Mean over rows of the squared difference of outputs (rows, 1) and targets (rows, 1), in standard units."""
+    return float(np.mean((outputs.astype(np.float64) - targets) ** 2))
 
 
 def teacher_share(rows: int) -> float:
@@ -47,7 +64,10 @@ def _is_credible(teacher: npt.NDArray[Any], models: Sequence[npt.NDArray[Any]], 
 
 
 def _right(logits: npt.NDArray[Any], labels: Ints) -> Floats:
-    """(rows): the share of right answers; with several labels per row, of its classes."""
+    """(rows): the share of right answers; with several labels per row, of its classes; of scores, minus the squared
+    error."""
+    if labels.dtype.kind == "f":
+        return np.asarray(-((logits[:, 0] - labels) ** 2), dtype=np.float64)
     if labels.ndim == 2:
         return np.asarray(((logits > 0) == (labels == 1)).mean(axis=1), dtype=np.float64)
     return np.asarray(logits.argmax(axis=1) == labels, dtype=np.float64)

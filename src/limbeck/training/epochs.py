@@ -69,7 +69,7 @@ class Progress:
     def has_collapsed(self) -> bool:
         """Whether the last epoch undid the training: the loss is back at that of the first epoch or above it, and
         several times the lowest, and dev has fallen far. Loss alone does not say so: its weights may be scheduled."""
-        if len(self.history) < 2 or "dev_accuracy" not in self.history[-1]:
+        if len(self.history) < 2 or not is_judged(self.history[-1]):
             return False
         *before, last = self.history
         losses = [epoch["loss"] for epoch in before]
@@ -77,13 +77,20 @@ class Progress:
         return bool(last["loss"] >= max(losses[0], RISE * min(losses)) and fall >= FALL)
 
 
+def is_judged(entry: Mapping[str, Any]) -> bool:
+    """Whether an epoch has numbers of dev that say how good it is: pretraining has only a loss there."""
+    return "dev_accuracy" in entry or "dev_spearman" in entry
+
+
 def rank(validation: dict[str, Any]) -> tuple[float, float]:
     """Better is larger: a higher score on dev; at the same score, a lower loss."""
-    return validation.get("dev_score", validation["dev_accuracy"]), -validation["dev_loss"]
+    return score_of(validation), -validation["dev_loss"]
 
 
 def on_dev(entry: dict[str, Any], *, after: str = "") -> str:
-    """Accuracy on dev in words; with macro F1 if epochs are chosen by that."""
+    """Accuracy on dev in words, with macro F1 if epochs are chosen by that; of scores Spearman's correlation."""
+    if "dev_spearman" in entry:
+        return f"Spearman {entry['dev_spearman']:.3f} on dev{after}"
     chosen_by = f", macro F1 {entry['dev_macro_f1']:.1%}" if "dev_macro_f1" in entry else ""
     return f"{entry['dev_accuracy']:.1%} on dev{after}{chosen_by}"
 
@@ -103,7 +110,7 @@ def is_rising(history: Sequence[Mapping[str, Any]], *, rows: int) -> bool:
 
 def score_of(epoch: Mapping[str, Any]) -> float:
     """What epochs are chosen by."""
-    score: float = epoch.get("dev_score", epoch["dev_accuracy"])
+    score: float = epoch["dev_score"] if "dev_score" in epoch else epoch["dev_accuracy"]
     return score
 
 
@@ -117,5 +124,7 @@ def rise_in_words(history: Sequence[Mapping[str, Any]]) -> str:
         f"; its loss fell from {losses[0]:.3g} to {losses[1]:.3g}" if len(losses) == 2 and losses[1] < losses[0] else ""
     )
     measure = "macro F1 on dev" if "dev_macro_f1" in history[-1] else "on dev"
-    last = f"the last of {len(trained)} epochs is the best: {scores[-1]:.1%} {measure}"
-    return f"{last}, before it {max(scores[:-1]):.1%}{falling}"
+    last = f"the last of {len(trained)} epochs is the best"
+    if "dev_spearman" in history[-1]:
+        return f"{last}: Spearman {scores[-1]:.3f} on dev, before it {max(scores[:-1]):.3f}{falling}"
+    return f"{last}: {scores[-1]:.1%} {measure}, before it {max(scores[:-1]):.1%}{falling}"

@@ -20,7 +20,7 @@ from limbeck.recipe.teacher import Keep
 from limbeck.training.checkpoints import KeptWeights, Saver, load_checkpoint, save_checkpoint
 from limbeck.training.cuda_graphs import Slots, StepCapturer, Widths, capture_context_for
 from limbeck.training.device import Arithmetic, accelerator_for
-from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress
+from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress, is_judged
 from limbeck.training.optimiser import (
     MeanWithStart,
     OptimizerName,
@@ -37,7 +37,7 @@ Places = npt.NDArray[np.int64]  # row positions
 Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
 # The weighted terms, whose sum is minimised. The number is the progress: 0 at the first step, 1 at the end.
 Losses = Callable[[nn.Module, Any, float], dict[str, Tensor]]  # for Places, or for Slots if steps are captured
-# "dev_loss"; to keep the best: "dev_accuracy" or "dev_score" too; "dev_macro_f1" if that is the score
+# "dev_loss"; to keep the best: "dev_accuracy" or "dev_score" too, and "dev_macro_f1" or "dev_spearman" if it is that
 Validate = Callable[[nn.Module], dict[str, float]]
 
 
@@ -390,10 +390,11 @@ def _finite(loss: float) -> float:
 
 def _note(progress: Progress) -> str:
     loss = sum(progress.sums.values()) / max(progress.rows, 1)
-    last = "".join(f", dev {_dev(entry)}" for entry in progress.history[-1:] if "dev_accuracy" in entry)
+    last = "".join(f", dev {_dev(entry)}" for entry in progress.history[-1:] if is_judged(entry))
     return f"epoch {progress.epoch + 1}, loss {loss:.3f}{last}"
 
 
 def _dev(entry: dict[str, Any]) -> str:
     """What the epochs are chosen by."""
-    return f"macro F1 {entry['dev_macro_f1']:.1%}" if "dev_macro_f1" in entry else f"{entry['dev_accuracy']:.1%}"
+    names = {"dev_spearman": "Spearman {:.3f}", "dev_macro_f1": "macro F1 {:.1%}", "dev_accuracy": "{:.1%}"}
+    return next(text.format(entry[name]) for name, text in names.items() if name in entry)

@@ -1,17 +1,26 @@
-"""How well logits fit labels, with one label per row or several: accuracy, selection score, skill above chance."""
+"""How well logits fit labels (one per row, or several) or scores: what epochs are chosen by, and skill above chance."""
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-Labels = npt.NDArray[np.int64]  # (rows) class numbers, or (rows, classes) of 0 and 1
+from limbeck.training.correlation import spearman
+
+# (rows) class numbers, or (rows, classes) of 0 and 1; or floating-point numbers: (rows) scores in standard units
+Labels = npt.NDArray[Any]
 Logits = npt.NDArray[np.float32]  # (rows, classes)
 
 NEAR_CHANCE = 0.1  # a skill below this counts as guessing
+
+
+def are_scores(labels: Labels) -> bool:
+    """Whether these are scores and not classes."""
+    return labels.dtype.kind == "f"
 
 
 def predicted(logits: Logits, *, multi_label: bool) -> Labels:
@@ -28,7 +37,12 @@ def judged(logits: Logits, labels: Labels, *, by_macro_f1: bool = False) -> dict
     `dev_macro_f1` too. `dev_noise` is the standard error of the difference between two such scores, for models that
     share half of their errors:  sqrt(2 · (1 - ½)) times the standard error of one, which is sqrt(s (1 - s) / n) for an
     accuracy s on n rows.
+
+    Of scores there is no accuracy: `dev_score` is Spearman's correlation, which is `dev_spearman` too, and the loss is
+    the mean squared error.
     """
+    if are_scores(labels):
+        return _judged_scores(logits, labels)
     multi_label = labels.ndim == 2
     answers = predicted(logits, multi_label=multi_label)
     right = (answers == labels).all(axis=1) if multi_label else answers == labels
@@ -42,6 +56,14 @@ def judged(logits: Logits, labels: Labels, *, by_macro_f1: bool = False) -> dict
     return {**found, "dev_noise": noise}
 
 
+def _judged_scores(logits: Logits, labels: Labels) -> dict[str, float]:
+    answers = logits[:, 0].astype(np.float64)
+    found = spearman(answers, labels)
+    noise = (1 - found**2) / math.sqrt(max(1, len(labels) - 1))
+    loss = float(np.mean((answers - labels) ** 2)) if len(labels) else math.nan
+    return {"dev_score": found, "dev_spearman": found, "dev_loss": loss, "dev_noise": noise}
+
+
 def skill(logits: Logits, labels: Labels) -> float | None:
     """Cohen's kappa: 0 for guessing with any preference for a class, 1 if all answers are right.
 
@@ -50,8 +72,10 @@ def skill(logits: Logits, labels: Labels) -> float | None:
     Accuracy alone would accept a teacher that always predicts the most frequent class. With several labels per row it
     is the kappa of all yes-or-no answers together, or the mean over the classes that some rows have and others do not,
     whichever is better: the first forgives errors on rare classes, the second on frequent ones. None if all rows have
-    the same labels, so that there is nothing to distinguish.
+    the same labels, so that there is nothing to distinguish. Of scores it is Spearman's correlation.
     """
+    if are_scores(labels):
+        return spearman(logits[:, 0], labels) if len(np.unique(labels)) > 1 else None
     if labels.ndim == 1:
         return _kappa(labels, predicted(logits, multi_label=False)) if len(set(labels.tolist())) > 1 else None
     answers = predicted(logits, multi_label=True)
@@ -74,10 +98,13 @@ def guessing(logits: Logits, labels: Labels, *, names: Sequence[str]) -> str:
 
     One label a row: a kappa near 0, with the same answer for nearly every row, or too near for it to be chance.
     The standard error of a kappa of 0 is sqrt(e / (n · (1 - e))) for n rows, with e the agreement expected by chance.
-    Several labels: not a single label is found.
+    Several labels: not a single label is found. Scores: a correlation that is too near 0 for it to be chance.
     """
     if len(labels) < MIN_ROWS or (found := skill(logits, labels)) is None or found >= NEAR_CHANCE:
         return ""
+    if are_scores(labels):
+        hopes = found + 2 / math.sqrt(len(labels))
+        return f"Spearman's correlation on dev is {found:.2f} (guessing: 0)" if hopes < HOPELESS else ""
     answers = predicted(logits, multi_label=labels.ndim == 2)
     if labels.ndim == 2:
         is_blind = not (answers & labels).any() and labels.sum() >= MIN_OTHERS
@@ -91,14 +118,19 @@ def guessing(logits: Logits, labels: Labels, *, names: Sequence[str]) -> str:
     return f"Cohen's kappa on dev is {found:.2f} (guessing: 0)" if is_hopeless else ""
 
 
-def skill_at_best(kappa: float, *, accuracy: float, rows: int) -> float:
-    """The largest skill that so many rows leave likely: two standard errors above the kappa that was found."""
+def skill_at_best(kappa: float, *, accuracy: float | None, rows: int) -> float:
+    """The largest skill that so many rows leave likely: two standard errors above the kappa that was found. Without an
+    accuracy it is a correlation, whose standard error is 1 / √rows where there is none."""
+    if accuracy is None:
+        return kappa + 2 / math.sqrt(max(rows, 1))
     expected = (accuracy - kappa) / (1 - kappa)
     return kappa + 2 * math.sqrt(max(expected, 0.0) / (max(rows, 1) * max(1 - expected, 1e-9)))
 
 
 def rows_of_others(labels: Labels) -> int | None:
-    """The rows that are not of the most frequent class; None where a row may have several labels."""
+    """The rows that are not of the most frequent class; None where a row may have several labels, or a score."""
+    if are_scores(labels):
+        return None
     return None if labels.ndim == 2 or not len(labels) else int(len(labels) - np.bincount(labels).max())
 
 

@@ -63,7 +63,12 @@ def _exported(folder: Path, name: str, section: Any, *, precision: Precision) ->
     words = build_word_tokenizer(WORDS, language="en", max_size=200, min_count=1, lowercase=True)
     size, pair = len(words), name.endswith("pair")
     network = word_student(
-        section, vocabulary_size=size, embedding_size=WIDTH, labels=LABELS, pair=pair, multi_label=name == "bag"
+        section,
+        vocabulary_size=size,
+        embedding_size=WIDTH,
+        labels=LABELS,
+        pair=pair,
+        problem_type="multi_label_classification" if name == "bag" else None,
     ).eval()
     with torch.no_grad():
         for parameter in (*network.classifier.parameters(), *(network.dense.parameters() if network.dense else ())):

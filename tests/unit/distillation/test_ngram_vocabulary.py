@@ -176,7 +176,7 @@ def test_it_is_trained_from_its_start_at_its_own_rate(
 
     trained = load_file(student.folder / "model.safetensors")
     np.testing.assert_allclose(trained["embeddings.weight"], array(vocabulary, "vectors"), atol=1e-6)
-    assert student.facts.dev_accuracy > 0.9
+    assert (student.facts.dev_accuracy or 0) > 0.9
     assert len(student.history) == 2
 
 
@@ -216,7 +216,7 @@ def test_the_baseline_is_the_fit_itself(
     trained = load_file(student.folder / "model.safetensors")
     np.testing.assert_array_equal(trained["embeddings.weight"], array(vocabulary, "vectors"))
     assert (student.history, student.facts.best_epoch) == ([], 0)
-    assert student.facts.dev_accuracy > 0.9
+    assert (student.facts.dev_accuracy or 0) > 0.9
 
 
 @pytest.mark.parametrize("part", [{"embedding_size": 1}, {"dense_size": 8}, {"start": "random"}])

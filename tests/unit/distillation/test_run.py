@@ -52,7 +52,7 @@ def test_a_student_learns_the_toy_task_from_its_teacher(
 
     majority = np.bincount(toy_corpus.splits["dev"].labels).max() / 50
     assert majority < 0.6
-    assert student.facts.dev_accuracy > 0.9
+    assert (student.facts.dev_accuracy or 0) > 0.9
     assert student.facts.name == "bilstm"
     assert student.facts.tokenizer == "words"
     assert student.history[-1]["losses"].keys() == {"logit_mse"}
@@ -66,7 +66,7 @@ def test_every_student_of_words_is_trained_alike(
 
     student = run_training(role="student", labels=labels, student={"kind": kind}, epochs=6, batch_size=16)
 
-    assert student.facts.dev_accuracy > 0.9
+    assert (student.facts.dev_accuracy or 0) > 0.9
     assert student.facts.name == kind
     AutoModelForSequenceClassification.from_pretrained(student.folder)
 
@@ -78,7 +78,7 @@ def test_a_student_trained_with_a_rank_is_saved_as_a_plain_one_with_narrow_vecto
 
     student = run_training(role="student", labels=labels, student={"vector_rank": 3}, epochs=8, batch_size=16)
 
-    assert student.facts.dev_accuracy > 0.9
+    assert (student.facts.dev_accuracy or 0) > 0.9
     weights = weights_of(student)
     assert weights["embeddings.weight"].shape[1] == 3
     assert "widening.weight" not in weights

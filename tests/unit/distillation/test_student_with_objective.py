@@ -271,7 +271,7 @@ def test_a_transformer_is_distilled_in_two_stages_and_the_teacher_stays_as_it_wa
     assert student.facts.kind == student.facts.name == "transformer"
     assert student.facts.tokenizer == "framed"
     assert student.facts.max_length == 32
-    assert student.facts.dev_accuracy > 0.9
+    assert (student.facts.dev_accuracy or 0) > 0.9
     assert all(torch.equal(weight, before[name]) for name, weight in tiny_encoder.model.state_dict().items())
     assert not tiny_encoder.model.training
     assert all(weight.grad is None for weight in tiny_encoder.model.parameters())

@@ -46,7 +46,7 @@ class File:
     def __init__(
         self, *, error_alone: float = 0.0, error_batched: float = 0.0, multi_label: bool = False, scale: float = 1.0
     ) -> None:
-        self.facts = SimpleNamespace(max_length=8, multi_label=multi_label)
+        self.facts = SimpleNamespace(max_length=8, multi_label=multi_label, scale=None)
         self._alone, self._batched, self._scale = error_alone, error_batched, scale
         self.calls: list[list[str]] = []
 

@@ -80,6 +80,7 @@ def test_a_model_folder_is_judged_and_the_public_name_is_the_same_function(make_
 
     found = limbeck.evaluate(make_model("bag").folder, file)
 
+    assert isinstance(found, EvaluationResult)
     assert found.accuracy == pytest.approx(2 / 3)
     assert found.worst_errors[0]["text"] == "gorgeous story"
     assert json.loads(json.dumps(found.as_json()))["rows"] == 3

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.judging.evaluate import evaluate
+from limbeck.judging.evaluate import EvaluationResult
+from limbeck.judging.evaluate import evaluate as evaluate_any
 from limbeck.runtime.cascade import Cascade, CascadeClassifier
 from limbeck.runtime.classifier import load
 from limbeck.runtime.fallbacks.fallback import FallbackFailed, FallbackOptionsWrong
@@ -17,6 +19,12 @@ from limbeck.runtime.row import Row
 
 MakeModel = Callable[..., ModelFolder]
 ROWS = [("gorgeous", "positive"), ("a film", "positive"), ("dreadful", "negative"), ("the road", "negative")]
+
+
+def evaluate(*arguments: Any, **options: Any) -> EvaluationResult:
+    found = evaluate_any(*arguments, **options)
+    assert isinstance(found, EvaluationResult)
+    return found
 
 
 class Fixed:

@@ -28,7 +28,7 @@ def build(teacher: Any | None, *, labels: list[str] | None = None, multi_label: 
         vocabulary_size=60,
         pad_token_id=0 if teacher is None else teacher.config.pad_token_id,
         labels=labels or LABELS,
-        multi_label=multi_label,
+        problem_type="multi_label_classification" if multi_label else None,
     )
     return student.eval()
 

@@ -20,7 +20,14 @@ IDS = torch.tensor([[1, 2, 3], [4, 5, 0]])
 def network(*, pair: bool = False, multi_label: bool = False, **values: Any) -> BagForSequenceClassification:
     torch.manual_seed(0)
     section = Bag.model_validate({"kind": "bag", "dense_size": 7, "word_weights": False, **values})
-    model = bag(section, vocabulary_size=11, embedding_size=3, labels=["a", "b"], pair=pair, multi_label=multi_label)
+    model = bag(
+        section,
+        vocabulary_size=11,
+        embedding_size=3,
+        labels=["a", "b"],
+        pair=pair,
+        problem_type="multi_label_classification" if multi_label else None,
+    )
     model.eval()
     return model
 

@@ -71,7 +71,6 @@ def _ngram_student(folder: Path, **_options: Literal[False]) -> StudentFolder:
         embedding_size=6,
         labels=LABELS,
         pair=False,
-        multi_label=False,
     )
     with torch.no_grad():
         for parameter in network.parameters():

@@ -54,7 +54,17 @@ def test_the_constants_of_the_papers_are_the_defaults(kind: str, constants: dict
         ({"labels", "logits"}, {"dkd"}),
         (
             {"logits"},
-            {"logit_mse", "probability_mse", "soft_targets", "jensen_shannon", "dist", "standardised_logits", "custom"},
+            {
+                "logit_mse",
+                "probability_mse",
+                "soft_targets",
+                "jensen_shannon",
+                "dist",
+                "standardised_logits",
+                "huber",
+                "ranking",
+                "custom",
+            },
         ),
         ({"features"}, {"hint", "feature_cosine", "spkd", "rkd", "factor_transfer", "pkt", "vid"}),
         ({"layers"}, set(LAYER_KINDS)),

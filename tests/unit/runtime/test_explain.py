@@ -83,7 +83,12 @@ def _exported(
     section = (Bag if kind == "bag" else Ngrams).model_validate({"kind": kind, "dense_size": dense_size, **own})
     torch.manual_seed(1)
     network = word_student(
-        section, vocabulary_size=len(tokenizer), embedding_size=8, labels=labels, pair=pair, multi_label=multi_label
+        section,
+        vocabulary_size=len(tokenizer),
+        embedding_size=8,
+        labels=labels,
+        pair=pair,
+        problem_type="multi_label_classification" if multi_label else None,
     )
     with torch.no_grad():
         for parameter in network.parameters():

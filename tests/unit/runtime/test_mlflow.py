@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from limbeck.runtime.classifier import load
+from limbeck.runtime.probabilities import label_sets
 
 mlflow: Any = pytest.importorskip("mlflow")
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow's own, about what it will change
@@ -68,7 +69,9 @@ def test_pairs_and_several_labels(pair_model_folder: Path, multi_label_folder: P
     assert of_pairs["label"].tolist() == pairs.predict(list(zip(TEXTS, TEXTS[::-1], strict=True)))
     plain = mlflow.pyfunc.load_model(str(tmp_path / "plain")).predict(TEXTS)
     assert plain["labels"].tolist() == of_several["labels"].tolist()
-    assert of_several["labels"].tolist() == ["|".join(labels or ()) for labels in several.predict(TEXTS)]
+    assert of_several["labels"].tolist() == [
+        "|".join(labels) for labels in label_sets(several.predict_proba(TEXTS), several.labels)
+    ]
 
 
 def test_it_is_served_over_http(saved: Path, model_folder: Path) -> None:

@@ -39,7 +39,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def exported(section: WordStudent, *, int8: bool = False, pair: bool = False) -> ModelProto:
     student = word_student(
-        section, vocabulary_size=30, embedding_size=12, labels=["a", "b"], pair=pair, multi_label=False
+        section, vocabulary_size=30, embedding_size=12, labels=["a", "b"], pair=pair, problem_type=None
     )
     graph = graph_of(student.eval())
     return int8_of(student, graph) if int8 else graph

@@ -18,6 +18,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.tasks import TASKS
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.loading import TextsNotApart, load_encoder, load_ready, open_teacher
 from limbeck.teacher.run import prepare_teacher
@@ -383,7 +384,7 @@ def test_the_classes_of_a_ready_teacher_are_put_into_the_order_of_the_corpus(tau
         | {"label_names": {"negative": "bad", "positive": "a good one"}}
     )
 
-    ready = load_ready(taught.teacher.folder, section=section, labels=["a good one", "bad"], multi_label=False)
+    ready = load_ready(taught.teacher.folder, section=section, labels=["a good one", "bad"], task=TASKS["one_label"])
     ready.save(tmp_path)
 
     before = taught.encoder.logits(TEXTS, None)

@@ -19,6 +19,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.tasks import task_of
 from limbeck.teacher import prepare_teacher
 from limbeck.teacher.fine_tune import CAPTURABLE, TokenTable, label_loss
 from limbeck.training import cuda_graphs, loop
@@ -98,7 +99,8 @@ def test_accumulated_batches_come_to_the_weights_of_one_large_batch(prepare: Pre
 
 
 def corpus_of(*, multi_label: bool, weights: list[float] | None) -> Corpus:
-    return SimpleNamespace(is_multi_label=multi_label, class_weights=weights)  # type: ignore[return-value]
+    task = task_of(multi_label=multi_label)
+    return SimpleNamespace(task=task, class_weights=weights)  # type: ignore[return-value]
 
 
 def test_the_loss_to_one_label_counts_classes_by_their_weights() -> None:

@@ -15,6 +15,7 @@ from limbeck.artifacts.teacher_folder import TeacherFolder, save_teacher_facts
 from limbeck.errors import CheckpointDamaged
 from limbeck.models.tokenizer import TokenizerTooLarge
 from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.tasks import task_of
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.head import ClassesDiffer, LabelNamesUnfit
 from limbeck.teacher.loading import NeverFineTuned, TaskDiffers, load_encoder, load_ready, open_teacher
@@ -50,7 +51,8 @@ def ready(folder: Path, *labels: str, multi_label: bool = False, **keys: Any) ->
     section = EncoderTeacher.model_validate(
         {"checkpoint": "my/classifier", "train": "none", "precision": "fp32", "max_length": 16, **keys}
     )
-    return load_ready(folder, section=section, labels=labels or ("negative", "positive"), multi_label=multi_label)
+    task = task_of(multi_label=multi_label)
+    return load_ready(folder, section=section, labels=labels or ("negative", "positive"), task=task)
 
 
 def test_the_head_is_made_for_the_corpus(tiny_teacher_folder: Path) -> None:
@@ -142,7 +144,7 @@ def test_the_config_says_whether_a_row_has_several_labels(
 ) -> None:
     configure(tiny_teacher_copy, problem_type=before)
 
-    encoder = load(tiny_teacher_copy, labels=["negative", "positive"], multi_label=multi_label)
+    encoder = load(tiny_teacher_copy, labels=["negative", "positive"], task=task_of(multi_label=multi_label))
 
     assert encoder.model.config.problem_type == after
 

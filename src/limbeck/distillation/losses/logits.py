@@ -1,4 +1,4 @@
-"""Losses on logits: the student's against the teacher's, or against the labels."""
+"""Losses on logits: the student's against the teacher's, or against the labels; and those on scores."""
 
 import math
 
@@ -255,3 +255,49 @@ def hard_label_sets(
     targets = labels.clamp(min=0).to(student_logits.dtype) * (1 - smoothing) + smoothing / 2
     cells = F.binary_cross_entropy_with_logits(student_logits, targets, pos_weight=class_weights, reduction="none")
     return (cells.mean(dim=1) * labelled).sum() / labelled.sum().clamp(min=1)
+
+
+# ---- scores: outputs are (rows, 1), in standard units ----
+
+
+@in_full_precision
+def score_labels(student_logits: Tensor, labels: Tensor) -> Tensor:
+    """Mean squared error to the score of each row; rows without one (NaN: transfer text) contribute nothing.
+
+        loss = mean over rows with a score of  (student - score)²
+
+    Takes outputs (rows, 1) and scores (rows), both in standard units. A batch without any score gives zero.
+    """
+    known = ~labels.isnan()
+    wanted = torch.where(known, labels, 0.0).to(student_logits.dtype)
+    return ((student_logits[:, 0] - wanted).square() * known).sum() / known.sum().clamp(min=1)
+
+
+@in_full_precision
+def huber(student_logits: Tensor, teacher_logits: Tensor, *, delta: float = 1.0) -> Tensor:
+    """Huber's loss: squared for small differences, linear for large ones, so that a few strange scores pull less.
+
+        d = student - teacher
+        loss = mean over rows of  ½ d²  if |d| ≤ δ,  else  δ (|d| - ½ δ)
+
+    Huber 1964 (doi:10.1214/aoms/1177703732, equation 2.1 and what follows it). Takes outputs (rows, 1) in standard
+    units: δ = 1 is one standard deviation of the scores of train.
+    """
+    return F.huber_loss(student_logits, teacher_logits, delta=delta)
+
+
+@in_full_precision
+def ranking(student_logits: Tensor, teacher_logits: Tensor, *, margin: float = 0.0) -> Tensor:
+    """Pairwise ranking within a batch: which of two rows has the higher score.
+
+        over all pairs of rows i, j with  teacher_i - teacher_j > margin:
+        loss = mean of  log(1 + exp(-(student_i - student_j)))
+
+    RankNet's loss (Burges et al. 2005, doi:10.1145/1102351.1102363, section 3) with the teacher's order as the truth.
+    It says nothing about where scores lie: use it beside a loss that does. Takes outputs (rows, 1). A batch without
+    such a pair gives zero.
+    """
+    student, teacher = student_logits[:, 0], teacher_logits[:, 0]
+    is_above = teacher[:, None] - teacher[None, :] > margin  # (rows, rows)
+    losses = F.softplus(student[None, :] - student[:, None])
+    return (losses * is_above).sum() / is_above.sum().clamp(min=1)

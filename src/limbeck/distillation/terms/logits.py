@@ -14,7 +14,7 @@ class LogitTerm(Term):
 
     def __init__(self, loss: AnyLoss, shapes: Shapes) -> None:
         super().__init__()
-        self._formula = formula_of(loss, multi_label=shapes.multi_label)
+        self._formula = formula_of(loss, multi_label=shapes.multi_label, is_score=shapes.is_score)
         self._settings, self._reads_labels = settings_of(loss), "labels" in loss.needs
 
     def forward(self, batch: Batch) -> Tensor:
@@ -34,9 +34,12 @@ class LabelTerm(Term):
 
     def __init__(self, loss: HardLabels, shapes: Shapes) -> None:
         super().__init__()
-        self._formula, self._settings = formula_of(loss, multi_label=shapes.multi_label), settings_of(loss)
+        self._formula = formula_of(loss, multi_label=shapes.multi_label, is_score=shapes.is_score)
+        self._settings = None if shapes.is_score else settings_of(loss)  # a score has no classes to weigh or smooth
         self.register_buffer("class_weights", shapes.class_weights, persistent=False)
 
     def forward(self, batch: Batch) -> Tensor:
         """One number."""
+        if self._settings is None:
+            return self._formula(batch.student.logits, batch.labels)
         return self._formula(batch.student.logits, batch.labels, class_weights=self.class_weights, **self._settings)

@@ -26,7 +26,7 @@ class Batch:
 
     student: Outputs
     teacher: Outputs
-    labels: Tensor  # (rows), or (rows, classes) with several labels per row; -1 on rows without a label
+    labels: Tensor  # (rows), or (rows, classes) with several labels per row; -1 (score: NaN) on rows without a label
     mask: Tensor  # (rows, tokens): 1 on tokens, 0 on padding
     done: float  # from 0 to 1
 
@@ -39,10 +39,12 @@ class Term(nn.Module):
         raise NotImplementedError
 
 
-def formula_of(loss: AnyLoss, *, multi_label: bool = False) -> Callable[..., Tensor]:
-    """The pure function of a loss, by its kind; with several labels per row, the one for that case if it has one."""
+def formula_of(loss: AnyLoss, *, multi_label: bool = False, is_score: bool = False) -> Callable[..., Tensor]:
+    """The pure function of a loss, by its kind; with several labels per row, or for scores, the one for that case if it
+    has one."""
     kind = LOSS_KINDS[loss.kind]
     name = kind.function_of_sets if multi_label and kind.function_of_sets else kind.function
+    name = kind.function_of_scores if is_score and kind.function_of_scores else name
     assert name is not None, f"{loss.kind} has no formula of this package"
     formula: Callable[..., Tensor] = resolved(name)
     return formula
@@ -76,4 +78,5 @@ class Shapes:
     student_layers: LayerShape | None = None
     teacher_layers: LayerShape | None = None
     multi_label: bool = False
+    is_score: bool = False
     class_weights: Tensor | None = None  # (classes), for losses on labels

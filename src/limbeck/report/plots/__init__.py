@@ -3,6 +3,7 @@
 from limbeck.report.plots.against import SIZE, TIME, accuracy_against
 from limbeck.report.plots.reliability import accuracy_by_length, cascade, confusion, most_confused, reliability
 from limbeck.report.plots.risk import risk_coverage
+from limbeck.report.plots.scores import residuals, scatter
 from limbeck.report.plots.training import loss_terms, training_accuracy, training_loss
 
 __all__ = [
@@ -15,7 +16,9 @@ __all__ = [
     "loss_terms",
     "most_confused",
     "reliability",
+    "residuals",
     "risk_coverage",
+    "scatter",
     "training_accuracy",
     "training_loss",
 ]

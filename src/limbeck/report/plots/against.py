@@ -45,17 +45,17 @@ def accuracy_against(report: Mapping[str, Any], cost: Cost) -> str:
 
     A teacher whose cost is not known is a horizontal line; one without an accuracy is omitted.
     """
-    judged = [entry for entry in report["models"] if entry["accuracy"] is not None]
+    judged = [entry for entry in report["models"] if wording.headline(entry) is not None]
     points = [point_of(entry, cost) for entry in judged]
     placed = [(entry, point) for entry, point in zip(judged, points, strict=True) if point is not None]
     with drawing():
-        figure, axes = canvas(xlabel=cost.axis, ylabel=f"{wording.measure(report)} (%)")
+        figure, axes = canvas(xlabel=cost.axis, ylabel=wording.axis(report))
         set_cost_axis(axes, [amount for _, (amount, _) in placed])
         for entry, point in placed:
             draw_model(axes, entry, point, colour=COLOURS[entry["role"]])
         for entry, known in zip(judged, points, strict=True):
             if known is None:
-                _draw_level(axes, 100 * entry["accuracy"], name=entry["name"])
+                _draw_level(axes, 100 * (wording.headline(entry) or 0.0), name=entry["name"])
         draw_front(axes, [point for _, point in placed])
         axes.margins(y=0.15)
         end_at_100(axes)
@@ -64,7 +64,11 @@ def accuracy_against(report: Mapping[str, Any], cost: Cost) -> str:
             axes,
             [point for _, point in placed],
             names=[short(entry["name"]) for entry, _ in placed],
-            levels=[100 * entry["accuracy"] for entry, known in zip(judged, points, strict=True) if known is None],
+            levels=[
+                100 * (wording.headline(entry) or 0.0)
+                for entry, known in zip(judged, points, strict=True)
+                if known is None
+            ],
         )
         return svg(figure, name=cost.name, title=f"{wording.measure(report)} against {cost.word}")
 
@@ -80,8 +84,8 @@ def front(points: Sequence[Point]) -> list[Point]:
 
 def point_of(entry: Mapping[str, Any], cost: Cost) -> Point | None:
     """The position of a model in the plot; None without an accuracy or a known cost."""
-    amount = cost.of(entry)
-    return None if entry["accuracy"] is None or not amount else (amount, 100 * entry["accuracy"])
+    amount, reached = cost.of(entry), wording.headline(entry)
+    return None if reached is None or not amount else (amount, 100 * reached)
 
 
 def draw_front(axes: Axes, points: Sequence[Point]) -> None:
@@ -95,10 +99,8 @@ def draw_front(axes: Axes, points: Sequence[Point]) -> None:
 def draw_model(axes: Axes, entry: Mapping[str, Any], point: Point, *, colour: str) -> None:
     """The mark of a model, and its interval as a bar."""
     role = entry["role"]
-    if entry["accuracy_ci95"]:
-        axes.vlines(
-            point[0], *(100 * bound for bound in entry["accuracy_ci95"]), color=colour, alpha=0.5, linewidth=1.2
-        )
+    if bounds := wording.headline_interval(entry):
+        axes.vlines(point[0], *(100 * bound for bound in bounds), color=colour, alpha=0.5, linewidth=1.2)
     axes.scatter([point[0]], [point[1]], s=AREAS.get(role, AREA), color=colour, marker=MARKERS[role], zorder=3)
 
 
@@ -252,7 +254,7 @@ RUN_AREA = 40.0
 def accuracy_of_runs(runs: Sequence[tuple[str, Mapping[str, Any]]], cost: Cost = TIME) -> str:
     """All models of all runs: a colour per run, a mark per role, and the Pareto front."""
     with drawing():
-        figure, axes = canvas(xlabel=cost.axis, ylabel=f"{wording.measure(runs[0][1])} (%)", height=3.6)
+        figure, axes = canvas(xlabel=cost.axis, ylabel=wording.axis(runs[0][1]), height=3.6)
         placed = [
             (number, entry, point)
             for number, (_, report) in enumerate(runs)

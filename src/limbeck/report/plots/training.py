@@ -16,11 +16,12 @@ SEED_DASHES = ("-", "--", ":", "-.")
 def training_accuracy(report: Mapping[str, Any]) -> str:
     """Accuracy on dev after every epoch, one line per student and seed; the teacher's as a dashed line."""
     with drawing():
-        figure, axes = canvas(xlabel="epoch", ylabel=f"{wording.measure(report)} on dev (%)")
-        _draw_curves(axes, report["curves"], key="dev_accuracy", scale=100)
+        key, scale, unit = ("dev_spearman", 1, "") if wording.is_score(report) else ("dev_accuracy", 100, " (%)")
+        figure, axes = canvas(xlabel="epoch", ylabel=f"{wording.measure(report)} on dev{unit}")
+        _draw_curves(axes, report["curves"], key=key, scale=scale)
         teacher = wording.teacher_of(report)
-        if teacher.get("dev_accuracy") is not None:
-            axes.axhline(100 * teacher["dev_accuracy"], color=COLOURS["teacher"], linestyle=DASHED, label="teacher")
+        if teacher.get(key) is not None:
+            axes.axhline(scale * teacher[key], color=COLOURS["teacher"], linestyle=DASHED, label="teacher")
         legend(axes)
         return svg(figure, name="curve", title=f"{wording.measure(report)} on dev after every epoch")
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from limbeck.errors import some
-from limbeck.report import wording
+from limbeck.report import score_words, wording
 from limbeck.report.markdown import as_markdown, markdown
 from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of, named
@@ -32,11 +32,14 @@ def models_grid(runs: Sequence[ComparedRun]) -> Grid:
     measures = {wording.measure(run.report) for run in runs}
     accuracy = Field(
         heading=measures.pop() if len(measures) == 1 else "right",
-        text=wording.accuracy,
+        text=_headline,
         values={key: named(key) for key in ("accuracy", "accuracy_sd", "seed_count")},
     )
-    fields = [RUN, MODEL, accuracy, INTERVAL, *COLUMNS]
-    return grid_of("comparison", title=f"{len(runs)} runs", fields=fields, entries=entries, caption=CAPTION)
+    of_scores = [wording.is_score(run.report) for run in runs]
+    intervals = [*([] if all(of_scores) else [INTERVAL]), *(SCORES if any(of_scores) else [])]
+    fields = [RUN, MODEL, accuracy, *intervals, *COLUMNS]
+    caption = CAPTION_OF_SCORES if all(of_scores) else CAPTION
+    return grid_of("comparison", title=f"{len(runs)} runs", fields=fields, entries=entries, caption=caption)
 
 
 def students_grid(runs: Sequence[ComparedRun]) -> Grid:
@@ -90,6 +93,8 @@ def _two_sided(fewer: int, tosses: int) -> float:
 
 def _untested(runs: Sequence[ComparedRun]) -> list[str]:
     """Why some pairs of students have no p."""
+    if any(wording.is_score(run.report) for run in runs):
+        return []  # no row is right or wrong
     if without := [run.name for run in runs if run.right_rows is None]:
         return [
             f"No p for {some(without)}: which rows it has right is not stored beside its report; run the recipe again."
@@ -134,6 +139,11 @@ def comparison_page(runs: Sequence[ComparedRun]) -> str:
     )
 
 
+def _headline(entry: Entry) -> str:
+    """The accuracy; of scores Spearman's correlation."""
+    return score_words.with_spread(entry, "spearman") if entry.get("spearman") is not None else wording.accuracy(entry)
+
+
 def _gain(entry: Entry) -> float | None:
     found = entry.get("gain_over_baseline")
     return float(found["accuracy"]) if found else None
@@ -152,6 +162,21 @@ def _bound_of_gain(side: int) -> Any:
     return lambda entry: entry["gain_over_baseline"]["ci95"][side] if entry.get("gain_over_baseline") else None
 
 
+SCORES = [
+    Field(
+        heading="95 %",
+        text=lambda entry: score_words.interval(entry, "spearman"),
+        values={"spearman_low": lambda entry: (entry.get("spearman_ci95") or [None])[0]},
+        rank=2,
+    ),
+    Field(
+        heading="RMSE",
+        text=lambda entry: score_words.number(entry.get("rmse")),
+        values={"spearman": named("spearman"), "rmse": named("rmse")},
+        rank=2,
+    ),
+]
+CAPTION_OF_SCORES = "RMSE in the units of the scores"
 CAPTION = "in %; gain: points over the same student trained alone, in brackets if it is no more than noise"
 RUN = Field(heading="run", text=lambda entry: str(entry["run"]), values={"run": named("run")}, is_words=True)
 COLUMNS = [

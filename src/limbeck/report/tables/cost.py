@@ -20,11 +20,17 @@ def cost_grid(report: Mapping[str, Any]) -> Grid:
     return grid_of(
         "cost",
         title="Size and speed",
-        fields=[MODEL, percents(f"{wording.measure(report)} %", "accuracy", rank=1), *FIELDS],
+        fields=[MODEL, _quality(report), *FIELDS],
         entries=entries,
         caption=f"text to label on {threads} thread{'' if threads == 1 else 's'}",
         notes=_notes(report) if int8 else [],
     )
+
+
+def _quality(report: Mapping[str, Any]) -> Field:
+    if wording.is_score(report):
+        return _column(wording.measure(report), "spearman", wording.decimal, rank=1)
+    return percents(f"{wording.measure(report)} %", "accuracy", rank=1)
 
 
 def throughput_grid(report: Mapping[str, Any]) -> Grid:
@@ -92,6 +98,8 @@ def _notes(report: Mapping[str, Any]) -> list[str]:
     if agreement is None:
         return []
     asked = f"{rows:,} rows" if rows else "rows"
+    if wording.is_score(report):
+        return [f"The teacher as an int8 file: Pearson {wording.decimal(agreement)} with the teacher on {asked}."]
     return [f"The teacher as an int8 file gives the teacher's label on {wording.percent(agreement)} % of {asked}."]
 
 

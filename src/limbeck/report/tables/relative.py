@@ -39,8 +39,10 @@ def relative_change(model: Entry, other: Entry) -> float | None:
 
 
 def _comparable_accuracy(model: Entry, other: Entry) -> float | None:
-    accuracy: float | None = model["accuracy"]
+    accuracy = wording.headline(model)
     known = model.get("accuracy_on_teacher_rows") if other["role"] == "teacher" else None
+    if other["role"] == "teacher" and model.get("on_teacher_rows"):
+        known = model["on_teacher_rows"]["spearman"]
     return accuracy if known is None else float(known)
 
 

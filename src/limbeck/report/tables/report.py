@@ -15,6 +15,7 @@ from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
 from limbeck.report.tables.relative import relative_grid
+from limbeck.report.tables.scores import residuals_grid, score_quality_grid
 from limbeck.report.tables.slices import slices_grid, worst
 from limbeck.report.tables.terminal import print_grid
 
@@ -29,17 +30,18 @@ class Which(StrEnum):
     COST = "cost"
     CLASSES = "classes"
     SLICES = "slices"
+    RESIDUALS = "residuals"
     ALL = "all"
 
 
 def report_grids(report: Mapping[str, Any], which: Which = Which.ALL) -> list[Grid]:
     """The tables that were asked for; tables without lines are omitted."""
+    of_scores = wording.is_score(report)
     made = {
-        Which.QUALITY: quality_grid,
+        Which.QUALITY: score_quality_grid if of_scores else quality_grid,
         Which.RELATIVE: relative_grid,
         Which.COST: cost_grid,
-        Which.CLASSES: classes_grid,
-        Which.SLICES: slices_of_report,
+        **({Which.RESIDUALS: residuals_grid} if of_scores else CLASS_TABLES),
     }
     grids = [make(report) for name, make in made.items() if which in (name, Which.ALL)]
     return [grid for grid in grids if grid.lines]
@@ -59,6 +61,9 @@ def written_report(report: Mapping[str, Any], which: Which, form: Format) -> str
 def slices_of_report(report: Mapping[str, Any]) -> Grid:
     """Accuracy on parts of the judged rows; old reports have none."""
     return slices_grid(report.get("slices"), measure=wording.measure(report))
+
+
+CLASS_TABLES = {Which.CLASSES: classes_grid, Which.SLICES: slices_of_report}
 
 
 def _short(grid: Grid) -> Grid:

@@ -9,7 +9,7 @@ from typing import Any
 
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.model_profile import ModelProfile
-from limbeck.errors import ArtifactError, NothingToPredict
+from limbeck.errors import ArtifactError, NeedsClasses, NothingToPredict
 from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.drift.signals import DriftSignal, Tallies, corrected
 from limbeck.runtime.entries import Trained, Wanted, opened_rows
@@ -76,10 +76,14 @@ def drift(
 
     `sample` compares so many rows of the file, drawn at random, which are kept in memory; otherwise all, in constant
     memory. `watch` is called with the number of rows after each part. Raises NothingKeptOfDev for a model without
-    profile.
+    profile, and NeedsClasses for one of scores.
     """
     _refuse_numbers(alpha=alpha, looks=looks, sample=sample)
     classifier = load(model, threads=threads)
+    if not classifier.facts.task.has_classes:
+        raise NeedsClasses(
+            what="drift", name=classifier.facts.name, advice="Compare the scores of both texts yourself."
+        )
     folder = ModelFolder(classifier.folder)
     profile = folder.profile()
     if profile is None:

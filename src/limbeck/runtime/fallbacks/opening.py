@@ -11,7 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
-from limbeck.errors import ArtifactMissing, some
+from limbeck.errors import ArtifactMissing, NeedsClasses, some
 from limbeck.runtime.cascade import Cascade, CascadeClassifier
 from limbeck.runtime.classifier import Classifier, load, local_folder
 from limbeck.runtime.engine import EngineChoice
@@ -74,9 +74,16 @@ def cascade_of(
     refuse_numbers(share=share, threshold=threshold)
     student = local_folder(student)
     classifier = load(student, abstain=abstain, threads=threads, engine=engine)
+    refuse_scores(classifier.facts)
     found = threshold_of(ModelFolder(Path(student)), share=share, threshold=threshold)
     behind = open_fallback(fallback, classifier.facts, options=options, threads=threads, engine=engine)
     return CascadeClassifier(Cascade(classifier, behind, threshold=found))
+
+
+def refuse_scores(student: ModelFacts) -> None:
+    """Raise NeedsClasses: a cascade asks where the student is not confident, and a score has no confidence."""
+    if not student.task.has_classes:
+        raise NeedsClasses(what="a cascade", name=student.name, advice="Leave the fallback out.")
 
 
 class LocalFallback:
@@ -150,6 +157,7 @@ def open_fallback(
     """
     options = options or FallbackOptions()
     _refuse_options(options)
+    refuse_scores(student)
     if is_address(where):
         return _server(str(where), student, options)
     return _local(local_folder(where), student, options, threads=threads, engine=engine)

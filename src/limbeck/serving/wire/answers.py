@@ -65,6 +65,22 @@ class MultiLabelPredictAnswer(BaseModel):
     note: str = Field(default="", description="Only if the fallback could not be asked: why the student answered.")
 
 
+class ScoredRow(BaseModel):
+    """The prediction for one row by a model of scores."""
+
+    score: float = Field(description="In the units, and the range, of the model's training.")
+    explanation: list[ExplainedPiece] | ExplainedPair = Field(
+        default=[], description="Only if asked for with `explain`."
+    )
+
+
+class ScorePredictAnswer(BaseModel):
+    """The scores of all rows by a model of scores, in the order of the request."""
+
+    predictions: list[ScoredRow]
+    milliseconds: float = Field(description="Time the model took, from text to score, without the network.")
+
+
 class LabelScore(BaseModel):
     """A label and its probability, or its logit if that was asked for; null with the score of a model that abstains."""
 
@@ -280,7 +296,8 @@ BY_ADDRESS: dict[str, tuple[str, ...]] = {
     "/v2/models/{name}/infer": ("InferAnswer",),
 }
 ANSWERS: tuple[type[BaseModel], ...] = (
-    PredictAnswer, MultiLabelPredictAnswer, HuggingFaceAnswer, TeiAnswer, InfoAnswer, ClassifyAnswer, ModelListAnswer,
+    PredictAnswer, MultiLabelPredictAnswer, ScorePredictAnswer, HuggingFaceAnswer, TeiAnswer, InfoAnswer,
+    ClassifyAnswer, ModelListAnswer,
     ServerMetadata, ServerLiveness, ServerReadiness, ModelMetadata, ModelReadiness, InferAnswer,
 )  # fmt: skip
 # By the start of the address, the first that fits.

@@ -32,6 +32,7 @@ def read_hugging_face(
     parameters = parameters_of(found)
     top_k, function = _top_k(parameters), _function(parameters)
     model = choose(asked_name(found, name))
+    _refuse_function_of_scores(function, model)
     rows, _ = rows_of_inputs(found["inputs"], model, place="inputs", limits=limits)
     write = partial(_written, model, function=function, top_k=top_k, alone=False)
     return ReadQuestion(model=model, rows=rows, write=write)
@@ -104,13 +105,20 @@ def _function(parameters: dict[str, Any]) -> str | None:
     return function
 
 
+def _refuse_function_of_scores(function: str | None, model: AskedModel) -> None:
+    if model.scale is not None and function not in (None, "none"):
+        raise Refused(
+            422, f"parameters.function_to_apply: this model gives a score, not classes; leave '{function}' out"
+        )
+
+
 def _is_own(function: str | None, model: AskedModel) -> bool:
     return function in (None, "sigmoid" if model.multi_label else "softmax")
 
 
 def _scores(model: AskedModel, answered: Answered, function: str | None) -> Floats:
     """Calibrated probabilities, unless another function of the logits is asked for."""
-    if _is_own(function, model):
+    if _is_own(function, model) or model.scale is not None:  # also what TEI calls raw scores
         return answered.probabilities
     logits = logits_of(answered, model)
     if function == "none":

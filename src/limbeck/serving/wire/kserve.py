@@ -16,11 +16,13 @@ from limbeck.serving.wire.questions import JSON_TYPE, Answered, AskedModel, Choo
 from limbeck.serving.wire.refusals import Refused
 from limbeck.serving.wire.rows import NO_FLAG, NO_LIST, NO_TEXT, parameters_of, place_of
 from limbeck.serving.wire.tensors import HEADER, BinaryData, TextTensor, floats_output, text_tensor, texts_output
+from limbeck.tasks import SCORE
 from limbeck.text.readable import readable
 
 BINARY_TYPE = "application/octet-stream"
 MOST_DIGITS = 19  # of that length
-LABEL, PROBABILITIES, LOGITS, SCORE = "label", "probabilities", "logits", "score"
+LABEL, PROBABILITIES, LOGITS = "label", "probabilities", "logits"
+OUTPUTS = (LABEL, PROBABILITIES, LOGITS)
 MOST_INPUTS = 2
 MOST_CHARACTERS_OF_AN_ID = 1_000
 FORM = '{"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["…"]}]}'
@@ -113,29 +115,30 @@ def _pairs(tensors: dict[str, TextTensor]) -> list[Row]:
 
 
 def _outputs(found: dict[str, Any], model: AskedModel) -> list[WantedOutput]:
-    """The outputs that are asked for: labels and probabilities, and of a model that abstains the scores, unless the
-    request names others."""
+    """The outputs that are asked for: labels and probabilities, and of a model that abstains how sure it is, unless the
+    request names others. Of a model of scores the score."""
     binary = _flag(found, "binary_data_output", "", default=False)
     asked = found.get("outputs")
     if not isinstance(asked, list | None):
         raise Refused(422, f"outputs: {NO_LIST}")
+    if not asked and model.scale is not None:
+        return [WantedOutput(SCORE, binary)]
     if not asked:
         names = (LABEL, PROBABILITIES, SCORE) if model.abstains else (LABEL, PROBABILITIES)
         return [WantedOutput(name, binary) for name in names]
-    wanted = [
-        _wanted(output, f"outputs[{number}]", binary=binary, abstains=model.abstains)
-        for number, output in enumerate(asked)
-    ]
+    wanted = [_wanted(output, f"outputs[{number}]", model, binary=binary) for number, output in enumerate(asked)]
     if len({output.name for output in wanted}) < len(wanted):
         raise Refused(422, "outputs: one is named twice")
     return wanted
 
 
-def _wanted(output: Any, place: str, *, binary: bool, abstains: bool) -> WantedOutput:
+def _wanted(output: Any, place: str, model: AskedModel, *, binary: bool) -> WantedOutput:
     name = output.get("name") if isinstance(output, dict) else None
-    if name == SCORE and not abstains:
+    if model.scale is not None and name != SCORE:
+        raise Refused(422, f"{place}.name: this model gives a score, not classes: its output is '{SCORE}'")
+    if model.scale is None and name == SCORE and not model.abstains:
         raise Refused(422, f"{place}.name: this model always gives a label, so there is no '{SCORE}'")
-    if name not in (LABEL, PROBABILITIES, LOGITS, SCORE):
+    if name not in (*OUTPUTS, SCORE):
         raise Refused(422, f"{place}.name: the outputs are '{LABEL}', '{PROBABILITIES}' and '{LOGITS}'")
     wanted = WantedOutput(name, _flag(output, "binary_data", place, default=binary))
     if "classification" in parameters_of(output, place):
@@ -178,6 +181,8 @@ def _written(model: AskedModel, answered: Answered, *, outputs: list[WantedOutpu
 
 
 def _tensor(output: WantedOutput, model: AskedModel, answered: Answered) -> tuple[dict[str, Any], bytes]:
+    if output.name == SCORE:
+        return floats_output(SCORE, answered.probabilities, binary=output.binary)
     if output.name == PROBABILITIES:
         return floats_output(PROBABILITIES, answered.probabilities, binary=output.binary)
     if output.name == LOGITS:
@@ -205,7 +210,7 @@ def model_body(model: AskedModel) -> bytes:
     """GET /v2/models/NAME. The protocol has no place for the order of the labels: it is a parameter of the output."""
     names = ["text", "pair"] if model.pair else ["text"]
     classes = len(model.labels)
-    outputs = [
+    outputs: list[dict[str, Any]] = [
         {"name": LABEL, "datatype": "BYTES", "shape": [-1]},
         {
             "name": PROBABILITIES,
@@ -216,6 +221,8 @@ def model_body(model: AskedModel) -> bytes:
     ]
     if model.abstains:
         outputs.append({"name": SCORE, "datatype": "FP32", "shape": [-1]})
+    if model.scale is not None:
+        outputs = [{"name": SCORE, "datatype": "FP32", "shape": [-1, 1]}]
     inputs = [{"name": name, "datatype": "BYTES", "shape": [-1]} for name in names]
     return to_json({"name": model.name, "platform": "limbeck", "inputs": inputs, "outputs": outputs})
 

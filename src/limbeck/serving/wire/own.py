@@ -119,6 +119,8 @@ def _predictions(model: AskedModel, answered: Answered) -> list[dict[str, Any]]:
     probabilities: Floats = answered.probabilities
     # Rounded as floats of 64 bits, in which the product with 10^6 is exact: the same digits as `round` gives.
     rounded = np.round(probabilities.astype(np.float64), DIGITS).tolist()
+    if model.scale is not None:
+        return [{"score": score} for (score,) in rounded]
     by_label = [dict(zip(model.labels, row, strict=True)) for row in rounded]
     if model.multi_label:
         sets = zip(label_sets(probabilities, model.labels), by_label, strict=True)

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.runtime.abstaining import Scored
 from limbeck.runtime.probabilities import best_labels
 from limbeck.runtime.row import Row
@@ -27,6 +28,7 @@ class AskedModel:
     max_length: int  # tokens of a text that are read
     version: str  # of the model's files; empty if unknown
     abstains: bool = False  # whether it gives no label where it is not sure enough
+    scale: ScoreScale | None = None  # it gives scores; None: labels
 
 
 Choose: TypeAlias = Callable[[str | None], AskedModel]  # None: the default model. Raises Refused with 404.
@@ -36,7 +38,7 @@ Choose: TypeAlias = Callable[[str | None], AskedModel]  # None: the default mode
 class Answered:
     """What the model said about the rows."""
 
-    probabilities: Floats  # (rows, classes), calibrated
+    probabilities: Floats  # (rows, classes), calibrated; of a model of scores (rows, 1): the scores
     milliseconds: float
     logits: Floats | None = None  # (rows, classes); None: logarithms of the probabilities replace them
     by_fallback: npt.NDArray[np.bool_] | None = None  # (rows); None: there is no fallback

@@ -1,14 +1,23 @@
 """What the addresses take, as JSON schemas for /openapi.json; a test holds them against the readers."""
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from limbeck.serving.limits import Limits
-from limbeck.serving.wire.answers import ANSWERS, BY_ADDRESS, REFUSALS, MultiLabelPredictAnswer, PredictAnswer
+from limbeck.serving.wire.answers import (
+    ANSWERS,
+    BY_ADDRESS,
+    REFUSALS,
+    MultiLabelPredictAnswer,
+    PredictAnswer,
+    ScorePredictAnswer,
+)
 from limbeck.serving.wire.kserve import BINARY_TYPE, LABEL, LOGITS, MOST_CHARACTERS_OF_AN_ID, PROBABILITIES
 from limbeck.serving.wire.questions import JSON_TYPE
 from limbeck.serving.wire.tensors import HEADER
+from limbeck.tasks import SCORE
 
 Schema: TypeAlias = dict[str, Any]
 REFERENCE = "#/components/schemas/{model}"
@@ -48,13 +57,19 @@ def components(limits: Limits, *, pair: bool | None = None) -> dict[str, Schema]
     }
 
 
-def operation(address: str, *, multi_label: bool | None = False) -> Schema:
+Scores: TypeAlias = Literal["none", "some", "all"]  # of the models of a server
+
+
+def operation(address: str, *, multi_label: bool | None = False, scores: Scores = "none") -> Schema:
     """`requestBody`, where there is one, and `responses` of an address, as OpenAPI has them.
 
     `multi_label`: whether the models give several labels a row, which decides how /predict answers; None: some do.
+    `scores`: whether they give scores.
     """
-    ours = [PredictAnswer] if not multi_label else []
-    own = [model.__name__ for model in (*ours, *([] if multi_label is False else [MultiLabelPredictAnswer]))]
+    ours: list[type[BaseModel]] = [PredictAnswer] if not multi_label else []
+    ours += [] if multi_label is False else [MultiLabelPredictAnswer]
+    ours = [ScorePredictAnswer] if scores == "all" else [*ours, *([ScorePredictAnswer] if scores == "some" else [])]
+    own = [model.__name__ for model in ours]
     names = [one for name in BY_ADDRESS[address] for one in (own if name == PredictAnswer.__name__ else [name])]
     answer: Schema = {"description": "The answer", "content": {JSON_TYPE: {"schema": _one_of(names)}}}
     if address not in QUESTIONS:
@@ -176,8 +191,9 @@ def _classify(limits: Limits, *, pair: bool | None) -> Schema:
 def _infer(limits: Limits, *, pair: bool | None) -> Schema:
     """One tensor of texts; for pairs two of them, or one with two texts a row. JSON alone: binary data is no JSON."""
     binary = _object({"binary_data": {"type": "boolean"}, "classification": False}, [])
-    output = _object({"name": {"enum": [LABEL, PROBABILITIES, LOGITS]}, "parameters": _or_null(binary)}, ["name"])
-    once = [_at_most_one(name) for name in (LABEL, PROBABILITIES, LOGITS)]
+    names = [LABEL, PROBABILITIES, LOGITS, SCORE]
+    output = _object({"name": {"enum": names}, "parameters": _or_null(binary)}, ["name"])
+    once = [_at_most_one(name) for name in names]
     single = {"prefixItems": [_tensor(limits, width=1)], "minItems": 1, "maxItems": 1}
     both = {"prefixItems": [_tensor(limits, width=2)], "minItems": 1, "maxItems": 1}
     named = [_tensor(limits, width=1, name=name) for name in ("text", "pair")]

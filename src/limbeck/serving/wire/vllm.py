@@ -34,6 +34,8 @@ def read_classify(
     if not isinstance(use_activation, bool | None):
         raise Refused(422, f"use_activation: {NO_FLAG}")
     model = choose(asked_name(found, name))
+    if model.scale is not None:
+        raise Refused(422, "this model gives a score, not classes: ask at /predict")
     rows, _ = rows_of_inputs(found["input"], model, place="input", limits=limits)
     raw = use_activation is False
     write = partial(_written, model, request=_id(headers), created=int(time.time()), raw=raw)

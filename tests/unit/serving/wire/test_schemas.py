@@ -204,5 +204,5 @@ def test_refusals_fit_their_schemas(address: str) -> None:
 def test_every_answer_is_among_the_schemas() -> None:
     named = {name for names in BY_ADDRESS.values() for name in names}
 
-    assert {*named, "MultiLabelPredictAnswer"} == {model.__name__ for model in ANSWERS}
+    assert {*named, "MultiLabelPredictAnswer", "ScorePredictAnswer"} == {model.__name__ for model in ANSWERS}
     assert named <= set(components(FEW))

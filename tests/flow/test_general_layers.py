@@ -15,7 +15,7 @@ from limbeck.distillation.refuse_impossible import GeneralKindDiffers
 from limbeck.distillation.terms.layers import HeadsDiffer
 from limbeck.errors import RecipeInvalid
 from limbeck.general.layers import NoHead
-from limbeck.general.layers_task import Task
+from limbeck.general.layers_task import LayersTask
 from limbeck.general.windows import NoWindows
 from limbeck.pipeline import run
 from limbeck.pipeline.general import pretrain
@@ -136,7 +136,7 @@ def test_a_stopped_one_continues_and_ends_with_the_same_weights(
 ) -> None:
     shape = 'family = "distilbert"\nlayers = 2'
     whole = distil(DISTILBERT, student=shape, out=tmp_path / "whole")
-    losses, steps = Task.losses, []
+    losses, steps = LayersTask.losses, []
 
     def stopping(task: Any, learner: Any, numbers: Any, done: float, **options: Any) -> Any:
         steps.append(options.get("seed"))
@@ -145,7 +145,7 @@ def test_a_stopped_one_continues_and_ends_with_the_same_weights(
         return losses(task, learner, numbers, done, **options)
 
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    monkeypatch.setattr(Task, "losses", stopping)
+    monkeypatch.setattr(LayersTask, "losses", stopping)
     with pytest.raises(KeyboardInterrupt):
         distil(DISTILBERT, student=shape, out=tmp_path / "stopped")
     monkeypatch.undo()

@@ -39,7 +39,8 @@ class Told(SilentReporter):
 def refusing(*names: str) -> Iterator[None]:
     """As if the files of these students ("bilstm fp32") were wrong."""
 
-    def refuse(_section: Any, parity: Any, *, precision: str, student: Path) -> None:
+    def refuse(_section: Any, parity: Any, *, precision: str, student: Path, scale: Any) -> None:
+        assert scale is None
         if f"{student.parent.name} {precision}" in names:
             raise ExportRefused(
                 student=student, precision=precision, measure="made up", found="3", allowed="1", rows=parity.rows

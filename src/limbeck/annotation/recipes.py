@@ -41,7 +41,7 @@ class Asking(Protocol):
 class RecipeOfOtherLabels(DataError):
     """The recipe that exists is not for these classes and this model."""
 
-    def __init__(self, *, recipe: Path, what: str, found: object) -> None:
+    def __init__(self, *, recipe: Path, what: str, found: str) -> None:
         super().__init__(
             f"'{recipe}' already exists, and is not the recipe of this run",
             found=f"its {what} is {found!r}",

@@ -14,7 +14,7 @@ from limbeck.artifacts.manifest import WORK, Key
 from limbeck.errors import TeacherError
 from limbeck.general.clock import Clock
 from limbeck.general.layers_card import write_layers_card
-from limbeck.general.layers_task import Learner, Task
+from limbeck.general.layers_task import LayersTask, Learner
 from limbeck.general.plan import Steps, planned
 from limbeck.general.sentences import Source
 from limbeck.general.windows import windows_of
@@ -94,7 +94,7 @@ def distil_in_general(
         student: Any = masked_lm_student(recipe.student, teacher=opened.model)
         learner = Learner(student, section, teacher.objective(student, opened.model))  # refuses shapes that do not fit
         rows, text = _rows(section, recipe, sources, opened.tokenizer, work=scratch / WORK, reporter=reporter)
-        task = Task(section, rows, opened.model, opened.tokenizer, choose_arithmetic(section.precision))
+        task = LayersTask(section, rows, opened.model, opened.tokenizer, choose_arithmetic(section.precision))
         plan, history = _train(learner, task, clock, work=scratch / WORK, reporter=reporter)
         kept = student if section.on_words else student.base_model
         kept.cpu().save_pretrained(scratch)
@@ -169,7 +169,7 @@ def _rows(
 
 
 def _train(
-    learner: Learner, task: Task, clock: Clock, *, work: Path, reporter: Reporter
+    learner: Learner, task: LayersTask, clock: Clock, *, work: Path, reporter: Reporter
 ) -> tuple[Steps, list[dict[str, Any]]]:
     """Leave the last weights in the learner; returns the plan, and what was found before and after every round."""
     device, section = training_device(), task.section

@@ -81,7 +81,7 @@ def _on_words(loss: MaskedWords | SoftWords, own: Tensor, theirs: Tensor | None,
 
 
 @dataclass(frozen=True)
-class Task:
+class LayersTask:
     """The windows, of which the first are held back, and the teacher."""
 
     section: GeneralLayers

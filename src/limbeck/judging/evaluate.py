@@ -248,14 +248,11 @@ def evaluate(
     """Judge an exported model on a labelled file. Needs no PyTorch and no scikit-learn.
 
     What is not given is as in the recipe of the model's run, or else as the file looks: the label column is `label`, or
-    the only one that holds the model's classes. `label_names` are the classes that labels of the file mean. Rows
-    whose label the model does not know count as wrong. `against` is another model, judged on the same rows. All wrong
-    answers are written to `errors`, as csv. Rows with the label `out_of_scope` belong to no class: they are not judged,
-    but the model should be less sure of them. The values of the column `slice` are slices, too. `watch` is called with
-    the number of rows after each part of the file.
-
-    What `load` gives for a model with a fallback is judged as it answers, and compared with the model alone. A model of
-    scores is judged by correlations and errors.
+    the only one that holds the model's classes. `label_names` are the classes that labels of the file mean; rows with
+    other labels count as wrong, and those with `out_of_scope` are not judged, but the model should be less sure of
+    them. `against` is another model, judged on the same rows; wrong answers are written to `errors`, as csv; values of
+    the column `slice` are slices, too. `watch` is called with the number of rows after each part of the file. A model
+    with a fallback is compared with its student alone; one of scores is judged by correlations and errors.
     """
     form = FileForm(text, pair, label, label_names or {}, format, header, quoting, encoding, slice)
     if isinstance(model, CascadeClassifier):
@@ -268,8 +265,7 @@ def evaluate(
     keys = corpus_keys(folders[0])
     outside = out_of_scope if out_of_scope is not None else keys.get("out_of_scope")
     with opened_labelled(Path(file), facts=classifiers[0].facts, form=form, keys=keys) as rows:
-        scored = [one for one in classifiers if isinstance(one, Classifier) and not one.facts.task.has_classes]
-        if scored:
+        if scored := [one for one in classifiers if isinstance(one, Classifier) and not one.facts.task.has_classes]:
             return judged_scores(scored, rows, names=names, errors=errors, watch=watch)
         return judged(classifiers, rows, names=names, errors=errors, out_of_scope=outside, watch=watch)
 

@@ -94,7 +94,7 @@ def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[s
             "score_plots": pictures([plots.scatter(model), plots.residuals(model)]),
             "latency_plots": pictures([plots.accuracy_against(report, plots.TIME)]),
             "size_plots": pictures([plots.accuracy_against(report, plots.SIZE)]),
-            **{f"{name}_plots": [] for name in ("confusion", "reliability", "cascade", "length")},
+            **{f"{name}_plots": [] for name in ("confusion", "reliability", "cascade", "risk", "length")},
             "curve_plots": pictures(draw(report) for draw in curves),
         }
     return {

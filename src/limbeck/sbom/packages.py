@@ -65,9 +65,17 @@ def installed_packages(folders: Sequence[Path] = ()) -> dict[str, Package]:
     """By canonical name: what this Python can import, or what is installed in folders; the first of a name counts."""
     found: dict[str, Package] = {}
     for one in distributions(path=[str(folder) for folder in folders]) if folders else distributions():
-        if one.metadata["Name"]:  # a folder that was left half removed has none
-            found.setdefault(canonicalize_name(one.metadata["Name"]), Package(one))
+        if name := _name(one):
+            found.setdefault(canonicalize_name(name), Package(one))
     return found
+
+
+def _name(one: Distribution) -> str | None:
+    """Its name; None for a folder that was left half removed, of which importlib_metadata says that it has none."""
+    try:
+        return one.metadata["Name"]
+    except FileNotFoundError:
+        return None
 
 
 def reached_from(

@@ -140,11 +140,11 @@ def test_dev_rows_with_a_label_that_train_does_not_have_are_dropped_and_named(
 
 
 def test_test_rows_with_a_label_that_train_does_not_have_stay_and_are_of_no_class(
-    read_rows: "ReadCorpus", reporter: "RememberingReporter", tmp_path: Path
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
-    (tmp_path / "test.tsv").write_text("text\tlabel\na\tgood\nb\tso so\nc\tbad\nd\tmixed\ne\tso so\n")
+    test = [("a", "good"), ("b", "so so"), ("c", "bad"), ("d", "mixed"), ("e", "so so")]
 
-    corpus = read_rows(train=TRAIN, test=str(tmp_path / "test.tsv"))
+    corpus = read_rows(train=TRAIN, test=test)
 
     assert corpus.splits["test"].labels.tolist() == [1, FIRST_UNKNOWN, 0, FIRST_UNKNOWN - 1, FIRST_UNKNOWN]
     assert corpus.splits["test"].is_labelled.all()

@@ -30,7 +30,8 @@ def test_a_teacher_that_is_started_from_stays_open_only_if_it_reads_along(
 ) -> None:
     opened: list[TeacherFolder] = []
 
-    def open_teacher(folder: TeacherFolder) -> Any:
+    def open_teacher(folder: TeacherFolder, section: Any) -> Any:
+        assert section is None
         opened.append(folder)
         return SimpleNamespace(model="weights")
 

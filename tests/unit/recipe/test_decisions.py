@@ -89,6 +89,7 @@ FINGERPRINTED = {
     *("transfer.files", "transfer.hub"),
     *("augmentation.methods.path", "augmentation.methods.checkpoint", "augmentation.methods.word_vectors"),
     *("teacher.checkpoint", "teacher.path", "student.word_vectors", "student.start"),
+    "export.abstain.foreign",
 }
 
 

@@ -50,11 +50,11 @@ class LayerMapImpossible(StudentError):
 class LayerWeightsDiffer(StudentError):
     """There are not as many weights of layers as pairs of layers."""
 
-    def __init__(self, *, loss: str, weights: int, pairs: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, *, loss: str, weights: int, pairs: Sequence[str]) -> None:
         self.loss = loss
         super().__init__(
             f"{loss} compares {len(pairs)} pairs of layers, and its layer_weights are {weights}",
-            found="pairs of student and teacher: " + ", ".join(f"{lower} and {upper}" for lower, upper in pairs),
+            found="pairs of student and teacher: " + ", ".join(pairs),
             advice='Give a weight for each pair, or layer_weights = "mean" or "sum".',
         )
 
@@ -286,7 +286,8 @@ def layer_weights_of(loss: AddedLoss, pairs: Sequence[tuple[int, int]]) -> list[
             return [1.0] * len(pairs)
         case weights:
             if len(weights) != len(pairs):
-                raise LayerWeightsDiffer(loss=loss.kind, weights=len(weights), pairs=pairs)
+                named = [f"{lower} and {upper}" for lower, upper in pairs]
+                raise LayerWeightsDiffer(loss=loss.kind, weights=len(weights), pairs=named)
             return list(weights)
 
 

@@ -181,7 +181,7 @@ def _written(model: AskedModel, answered: Answered, *, outputs: list[WantedOutpu
 
 
 def _tensor(output: WantedOutput, model: AskedModel, answered: Answered) -> tuple[dict[str, Any], bytes]:
-    if output.name == SCORE:
+    if output.name == SCORE and model.scale is not None:
         return floats_output(SCORE, answered.probabilities, binary=output.binary)
     if output.name == PROBABILITIES:
         return floats_output(PROBABILITIES, answered.probabilities, binary=output.binary)

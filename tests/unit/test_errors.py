@@ -7,6 +7,7 @@ import inspect
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
@@ -55,8 +56,12 @@ def sample(annotation: object) -> Any:
     """Some value of this type."""
     if get_origin(annotation) in (Sequence, Iterable):
         return ["first", "second"]
-    if get_origin(annotation) is Mapping:
+    if get_origin(annotation) in (Mapping, dict):
         return {"first": SAMPLES[get_args(annotation)[1]]}
+    if get_origin(annotation) is tuple:
+        return tuple(map(sample, get_args(annotation)))
+    if get_origin(annotation) is UnionType:
+        return sample(get_args(annotation)[0])
     return SAMPLES[annotation]
 
 

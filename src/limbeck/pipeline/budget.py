@@ -33,6 +33,8 @@ FEWEST_ROWS, FEWEST_OF_A_CLASS = 200, 20  # of the corpus, which is never cut to
 SCALES = [2 ** (step / 4) for step in range(8, -29, -1)]  # from 4 down to 1/128
 FEWEST_STEPS = 600  # rows times epochs of the teacher: with fewer it would teach nothing
 FEWEST_COPIES = 100  # a recipe with copies makes so many
+SCALES_WITHOUT_TEACHER = SCALES[-9:]  # at which the teacher may lose what is left of it, too
+TEACHERS_SHARE = 0.15  # of the time, in which it learns whatever else is cut
 MOST_EPOCHS, FEWEST_STUDENT_EPOCHS, MOST_COPIES = 10, 2, 30
 NGRAMS_COST = 0.3  # of a Bi-LSTM's time for a row
 TIMED_ROWS = 192
@@ -100,11 +102,12 @@ class Amounts:
             + training / rates.student
         )
 
-    def scaled(self, scale: float) -> "Amounts":
-        """More or less of everything that can be changed. Of the teacher whole epochs go first, then rows of a single
-        one; of what it answers copies and other text, then rows of train."""
+    def scaled(self, scale: float, *, least_steps: float = FEWEST_STEPS) -> "Amounts":
+        """More or less of everything that can be changed, but `least_steps` of the teacher (rows times epochs). Of the
+        teacher whole epochs go first, then rows of a single one; of what it answers copies and other text, then rows of
+        train."""
         asked = self.teacher_rows * self.teacher_epochs
-        steps = max(min(asked, FEWEST_STEPS), asked * (scale if self.has_epochs else 1))
+        steps = max(min(asked, least_steps), asked * (scale if self.has_epochs else 1))
         epochs = min(MOST_EPOCHS, max(1, int(steps / self.teacher_rows + 1e-9)))
         labelled, extra = self._read(scale)
         return replace(
@@ -151,15 +154,20 @@ def plan(asked: Amounts, rates: Rates, *, seconds: float, may_grow: bool = True)
     seconds *= SHARE
     smallest = asked.scaled(SCALES[-1])
     scales = SCALES if may_grow else [scale for scale in SCALES if scale <= 1]
-    for amounts in _smaller_and_smaller(asked, smallest, scales=scales):
+    # What the teacher does not learn nobody else can: it is cut less than what reads its answers.
+    least_steps = max(FEWEST_STEPS, TEACHERS_SHARE * seconds * rates.fine_tuning)
+    for amounts in _smaller_and_smaller(asked, smallest, scales=scales, least_steps=least_steps):
         if amounts.seconds(rates) <= seconds:
             return amounts
     return smallest.with_rows(0)
 
 
-def _smaller_and_smaller(asked: Amounts, smallest: Amounts, *, scales: Sequence[float]) -> Iterator[Amounts]:
+def _smaller_and_smaller(
+    asked: Amounts, smallest: Amounts, *, scales: Sequence[float], least_steps: float
+) -> Iterator[Amounts]:
     """Rows of train are cut last: without the teacher's answers, a linear classifier still learns from their labels."""
-    yield from (asked.scaled(scale) for scale in scales)
+    yield from (asked.scaled(scale, least_steps=least_steps) for scale in scales)
+    yield from (asked.scaled(scale) for scale in SCALES_WITHOUT_TEACHER)
     yield from (smallest.with_rows(smallest.train // divisor) for divisor in (2, 4, 8, 16, 32, 64))
 
 

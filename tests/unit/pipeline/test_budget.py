@@ -71,13 +71,25 @@ def test_more_minutes_never_mean_less_of_anything() -> None:
 
 def test_rows_that_there_is_no_time_to_answer_keep_their_labels() -> None:
     """The teacher takes longer to answer all documents than there is time; n-grams still learn from all labels."""
-    documents = replace(ASKED, train=25_000, labelled=25_000, copies=0, teacher_rows=1_200, teacher_epochs=1)
+    documents = replace(ASKED, train=25_000, labelled=25_000, dev=500, test=0, copies=0)
+    documents = replace(documents, teacher_rows=1_200, teacher_epochs=1)
 
     chosen = plan(documents, Rates(fine_tuning=13.0, labelling=37.0, student=300.0), seconds=600)
 
     assert chosen.train == 25_000
     assert 2_000 < chosen.labelled < 25_000
     assert chosen.teacher_rows >= 600  # with a handful it would teach nothing
+
+
+def test_a_teacher_that_takes_little_of_the_time_is_not_cut() -> None:
+    """Three epochs of 18 seconds are not what makes a run of ten minutes too long."""
+    asked = replace(ASKED, train=2_250, labelled=2_250, dev=250, teacher_rows=2_250, copies=16, students=4, baselines=2)
+
+    chosen = plan(asked, Rates(fine_tuning=125.0, labelling=429.0, student=892.0), seconds=600)
+
+    assert chosen.teacher_epochs == 3
+    assert chosen.teacher_rows == 2_250
+    assert chosen.copies < 16
 
 
 def test_copies_are_cut_before_rows() -> None:

@@ -18,7 +18,7 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.artifacts.manifest import WORK, Key
-from limbeck.artifacts.rows import Rows, joined
+from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
@@ -37,7 +37,7 @@ from limbeck.distillation.student_with_objective import (
     train_paraphrasers,
 )
 from limbeck.distillation.terms.term import Shapes
-from limbeck.distillation.training_rows import Places, TrainingRows, training_rows_of
+from limbeck.distillation.training_rows import Places, TrainingRows, rows_to_train_on, training_rows_of
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings, position_count
@@ -328,16 +328,6 @@ def dev_logits(model: Any, dev: TrainingRows) -> npt.NDArray[np.float32]:
             logits[slots.chosen] = model(**inputs_of(model, dev.inputs(slots))).logits.float()
     found: npt.NDArray[np.float32] = logits.cpu().numpy()
     return found
-
-
-def rows_to_train_on(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
-    """What the student is trained on: without a teacher the labelled rows, else all rows with the teacher's labels."""
-    if labels is None:
-        return corpus.splits["train"]
-    rows = joined([corpus.splits["train"], *extra])
-    if not any(labels.facts.get("uncovered", {}).values()):
-        return rows
-    return rows.select(np.flatnonzero(labels.covers(rows.ids)))
 
 
 def _history(finished: Sequence[Progress]) -> list[dict[str, Any]]:

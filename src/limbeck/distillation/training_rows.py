@@ -1,5 +1,6 @@
 """The rows that a student is trained or evaluated on: tokens on the device, labels, and the teacher's answers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.rows import Rows, joined
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import PAD_ID, StudentTokenizer
@@ -71,6 +73,16 @@ class TrainingRows:
     def chosen(self, places: Places) -> Tensor:
         """The row numbers on the device."""
         return sent(torch.from_numpy(places), self.labels.device)
+
+
+def rows_to_train_on(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
+    """What the student is trained on: without a teacher the labelled rows, else all rows with the teacher's labels."""
+    if labels is None:
+        return corpus.splits["train"]
+    rows = joined([corpus.splits["train"], *extra])
+    if not any(labels.facts.get("uncovered", {}).values()):
+        return rows
+    return rows.select(np.flatnonzero(labels.covers(rows.ids)))
 
 
 def training_rows_of(

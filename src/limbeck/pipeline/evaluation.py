@@ -14,9 +14,8 @@ from limbeck.artifacts.corpus import Corpus, rarest_and_most_frequent
 from limbeck.artifacts.foreign import Foreign
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import README, ModelFolder
-from limbeck.artifacts.predictions import ModelPredictions, save_predictions
+from limbeck.artifacts.predictions import save_predictions
 from limbeck.artifacts.report import Report, save_report, save_right_rows
-from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
@@ -28,6 +27,7 @@ from limbeck.judging.rival import NAME, RivalFolder, make_rival
 from limbeck.judging.run import Judgement, chance, example_row, judge
 from limbeck.judging.scores import judge_scores, mean_score
 from limbeck.pipeline.corrections import compared_with_before
+from limbeck.pipeline.predictions import label_names, predictions_of
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.files import GENERAL
@@ -132,7 +132,7 @@ def evaluate(
         right = {model["name"]: found.tolist() for model, found in judged_lines if found is not None}
         keys, names = [key.tobytes() for key in rows.keys], label_names(rows, corpus)
         save_right_rows(scratch, right, keys=keys, labels=names)
-        predictions = _predictions([model["name"] for model in models], judged, corpus)
+        predictions = predictions_of([model["name"] for model in models], judged, corpus)
         save_predictions(
             scratch, predictions, rows=rows, labels=names, classes=corpus.labels, multi_label=corpus.is_multi_label
         )
@@ -148,39 +148,6 @@ def _judged(
     if not corpus.task.has_classes:
         return judge_scores(candidates, corpus=corpus, max_size_mb=limit, **inputs)
     return judge(candidates, corpus=corpus, by=_chosen_by(corpus), max_size_mb=limit, foreign=foreign, **inputs)
-
-
-def label_names(rows: Rows, corpus: Corpus) -> list[list[str]]:
-    """The names of each row's labels, also of those that only test has; or its score."""
-    if corpus.scale is not None:
-        return [[f"{score:.6g}"] for score in corpus.scale.scores(rows.labels, clip=False).tolist()]
-    return [
-        [
-            corpus.labels[number] if number >= 0 else corpus.unknown_labels[FIRST_UNKNOWN - number]
-            for number in _numbers_of(label)
-        ]
-        for label in rows.labels
-    ]
-
-
-def _numbers_of(label: Any) -> list[int]:
-    return np.flatnonzero(label).tolist() if np.ndim(label) else [int(label)]
-
-
-def _predictions(names: Sequence[str], judged: Judgement, corpus: Corpus) -> dict[str, ModelPredictions]:
-    """What each model answered, by its name; a model without a shipped copy, or without answers, is left out."""
-    return {
-        name: ModelPredictions(
-            places=places,
-            labels=[[corpus.labels[number] for number in _numbers_of(label)] for label in found.predicted[0]],
-            probability=found.confidence[0],
-            logits=found.logits[0],
-            temperature=found.temperatures[0] if found.temperatures else 1.0,
-        )
-        for name, (places, found) in (
-            (name, answers) for name, answers in zip(names, judged.answers, strict=True) if answers is not None
-        )
-    }
 
 
 def rival_of(recipe: Recipe, corpus: Corpus, run: RunFolder) -> RivalFolder | None:

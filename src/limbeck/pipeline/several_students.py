@@ -15,8 +15,8 @@ from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.augmentation.processes import available_cores
-from limbeck.distillation.run import rows_to_train_on
 from limbeck.distillation.stages import trainings_of
+from limbeck.distillation.training_rows import rows_to_train_on
 from limbeck.pipeline.one_student import Job, StudentId, TrainingInputs, key_of, place_of, train_one
 from limbeck.progress import Bar, Style
 from limbeck.recipe.distillation import Distillation

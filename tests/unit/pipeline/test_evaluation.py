@@ -22,7 +22,8 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.judging.rival import make_rival
 from limbeck.pipeline import evaluation
-from limbeck.pipeline.evaluation import evaluate, label_names
+from limbeck.pipeline.evaluation import evaluate
+from limbeck.pipeline.predictions import label_names
 from limbeck.progress import SilentReporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.timing import costs

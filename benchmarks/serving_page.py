@@ -20,7 +20,7 @@ NAMES = {
     RIVAL: "FastAPI and a pipeline of MiniLM",
 }
 SMALLEST = 0.01  # ratio; below it there are no digits
-QUIET = 0.25  # of the cores busy before, at most: else the machine is shared, and times are given as ratios only
+QUIET = 0.3  # of the cores busy in the minute before, at most: else the machine is shared, and times are only ratios
 Numbers = Mapping[str, Any]
 
 INTRODUCTION = """# Serving under load
@@ -273,7 +273,7 @@ SECTIONS = {
 def _setup(found: Numbers) -> str:
     versions = {"limbeck": found["machine"]["versions"]["limbeck"], **found["versions"]}
     named = ", ".join(f"{name} {number}" for name, number in versions.items())
-    texts = f" Texts of {found['texts']}." if "texts" in found else ""
+    texts = f" Texts: {found['texts']}." if "texts" in found else ""
     shared = ", shared with other jobs" if is_shared(found) else ""
     machine = found["machine"]
     return f"{machine['cpu']}, {machine['cores']} cores{shared}, Python {machine['python']}; {named}.{texts}"

@@ -204,7 +204,8 @@ def _description(server: AppParts, facts: dict[str, tuple[Shows, str]]) -> Shows
         forms = [(model.facts.pair, model.facts.multi_label) for model in server.models]
         pairs, several = {pair for pair, _ in forms}, {multi_label for _, multi_label in forms}
         scored = {model.facts.scale is not None for model in server.models}
-        key = f"{server.models.default.name} {pairs} {several} {scored}"
+        abstain = any(model.facts.abstain is not None for model in server.models)
+        key = f"{server.models.default.name} {pairs} {several} {scored} {abstain}"
         if key not in known:
             known.clear()
             described = document(
@@ -216,6 +217,7 @@ def _description(server: AppParts, facts: dict[str, tuple[Shows, str]]) -> Shows
                 pair=pairs.pop() if len(pairs) == 1 else None,
                 keys=bool(server.settings.access.keys),
                 scores="some" if len(scored) > 1 else "all" if scored.pop() else "none",
+                abstain=abstain,
             )
             known[key] = to_json(described)
         return known[key]

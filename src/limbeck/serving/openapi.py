@@ -11,6 +11,7 @@ from limbeck.serving.limits import Limits
 from limbeck.serving.wire import schemas
 from limbeck.serving.wire.answers import BY_ADDRESS
 from limbeck.serving.wire.questions import JSON_TYPE
+from limbeck.tasks import SCORE
 
 Document: TypeAlias = dict[str, Any]
 
@@ -75,9 +76,10 @@ def document(
     pair: bool | None,
     keys: bool,
     scores: schemas.Scores = "none",
+    abstain: bool = False,
 ) -> Document:
     """The description in OpenAPI's form. `questions` and `facts` are addresses and what they are; `keys`: whether the
-    server asks for one."""
+    server asks for one; `abstain`: whether some of its models do."""
     paths: dict[str, Document] = {}
     for path, meaning in questions.items():
         operation = _operation(path, "post", meaning, schemas.operation(path, multi_label=multi_label, scores=scores))
@@ -89,7 +91,9 @@ def document(
         if "{name}" in path:
             operation["responses"]["404"] = schemas.refusal(path, "There is no model of this name")
         paths.setdefault(path, {})["get"] = operation
-    components: Document = {"schemas": {**schemas.components(limits, pair=pair), **_ours()}}
+    outputs: tuple[str, ...] = () if scores == "all" else schemas.OUTPUTS_OF_CLASSES
+    outputs += (SCORE,) if scores != "none" or abstain else ()
+    components: Document = {"schemas": {**schemas.components(limits, pair=pair, outputs=outputs), **_ours()}}
     described: Document = {
         "openapi": "3.1.0",
         "info": {"title": title, "version": __version__},

@@ -1,5 +1,6 @@
 """What the addresses take, as JSON schemas for /openapi.json; a test holds them against the readers."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel
@@ -17,8 +18,8 @@ from limbeck.serving.wire.answers import (
 from limbeck.serving.wire.kserve import BINARY_TYPE, LABEL, LOGITS, MOST_CHARACTERS_OF_AN_ID, PROBABILITIES
 from limbeck.serving.wire.questions import JSON_TYPE
 from limbeck.serving.wire.tensors import HEADER
-from limbeck.tasks import SCORE
 
+OUTPUTS_OF_CLASSES = (LABEL, PROBABILITIES, LOGITS)
 Schema: TypeAlias = dict[str, Any]
 REFERENCE = "#/components/schemas/{model}"
 # Each address that takes a question, and the names of what it takes.
@@ -40,10 +41,13 @@ WHY = {
 }
 
 
-def components(limits: Limits, *, pair: bool | None = None) -> dict[str, Schema]:
+def components(
+    limits: Limits, *, pair: bool | None = None, outputs: Sequence[str] = OUTPUTS_OF_CLASSES
+) -> dict[str, Schema]:
     """Every schema that `operation` refers to, for `components.schemas`.
 
-    `pair`: whether all models read two texts a row; None: some do, and some do not.
+    `pair`: whether all models read two texts a row; None: some do, and some do not. `outputs` are the tensors that
+    KServe's clients may ask for.
     """
     answers = [*ANSWERS, *REFUSALS.values()]
     _, schema = models_json_schema([(model, "validation") for model in answers], ref_template=REFERENCE)
@@ -53,7 +57,7 @@ def components(limits: Limits, *, pair: bool | None = None) -> dict[str, Schema]
         "TeiQuestion": _tei(limits, pair=pair),
         "HuggingFaceQuestion": _hugging_face(limits, pair=pair),
         "ClassifyQuestion": _classify(limits, pair=pair),
-        "InferQuestion": _infer(limits, pair=pair),
+        "InferQuestion": _infer(limits, pair=pair, outputs=outputs),
     }
 
 
@@ -188,12 +192,11 @@ def _classify(limits: Limits, *, pair: bool | None) -> Schema:
     return _object(properties, ["input"]) | {"title": "ClassifyQuestion", "examples": [example]}
 
 
-def _infer(limits: Limits, *, pair: bool | None) -> Schema:
+def _infer(limits: Limits, *, pair: bool | None, outputs: Sequence[str]) -> Schema:
     """One tensor of texts; for pairs two of them, or one with two texts a row. JSON alone: binary data is no JSON."""
     binary = _object({"binary_data": {"type": "boolean"}, "classification": False}, [])
-    names = [LABEL, PROBABILITIES, LOGITS, SCORE]
-    output = _object({"name": {"enum": names}, "parameters": _or_null(binary)}, ["name"])
-    once = [_at_most_one(name) for name in names]
+    output = _object({"name": {"enum": list(outputs)}, "parameters": _or_null(binary)}, ["name"])
+    once = [_at_most_one(name) for name in outputs]
     single = {"prefixItems": [_tensor(limits, width=1)], "minItems": 1, "maxItems": 1}
     both = {"prefixItems": [_tensor(limits, width=2)], "minItems": 1, "maxItems": 1}
     named = [_tensor(limits, width=1, name=name) for name in ("text", "pair")]

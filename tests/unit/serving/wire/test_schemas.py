@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from limbeck.serving.limits import STANDARD_LIMITS, Limits
+from limbeck.serving.openapi import document
 from limbeck.serving.wire.answers import ANSWERS, BY_ADDRESS
 from limbeck.serving.wire.hugging_face import info_body, read_hugging_face
 from limbeck.serving.wire.kserve import live_body, model_body, model_ready_body, read_infer, ready_body, server_body
@@ -206,3 +207,19 @@ def test_every_answer_is_among_the_schemas() -> None:
 
     assert {*named, "MultiLabelPredictAnswer", "ScorePredictAnswer"} == {model.__name__ for model in ANSWERS}
     assert named <= set(components(FEW))
+
+
+def test_the_tensors_that_may_be_asked_for_are_those_that_the_models_have() -> None:
+    def outputs(**models: Any) -> list[str]:
+        found = document(
+            questions={}, facts={}, limits=FEW, title="a", multi_label=False, pair=False, keys=False, **models
+        )
+        question = found["components"]["schemas"]["InferQuestion"]["properties"]["outputs"]["anyOf"][0]
+        names: list[str] = question["items"]["properties"]["name"]["enum"]
+        return names
+
+    of_classes = ["label", "probabilities", "logits"]
+    assert outputs() == of_classes
+    assert outputs(abstain=True) == [*of_classes, "score"]
+    assert outputs(scores="some") == [*of_classes, "score"]
+    assert outputs(scores="all") == ["score"]

@@ -3,7 +3,7 @@
     LIMBECK_DATA=path/to/data python benchmarks/arena.py [--models cpu,tfidf] [--sets hwu64,mpqa] [--rows 300,1000,all]
                                                          [--seeds 0,1,2] [--workers 1] [--set KEY=VALUE]
     python benchmarks/arena.py --time                    # the models of finished runs, once nothing else runs
-    python benchmarks/arena.py --collect                 # benchmarks/results/arena.json, from what the runs left
+    python benchmarks/arena.py --collect                 # benchmarks/results/arena.json: what it had, and these runs
     python benchmarks/arena.py --write-page              # docs/arena.md and its picture, from that file
 
 For every set of LIMBECK_DATA/arena, every number of training rows and every seed, the training rows are cut (the same
@@ -226,15 +226,20 @@ def labels_by(model: limbeck.Classifier) -> Predict:
 
 
 def collect(results: Path, *, out: Path) -> None:
-    """All results as one small file: the answers row by row become tests of each rival against ours."""
-    found = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(results.glob("*/*.json"))]
+    """All results as one small file: the answers row by row become tests of each rival against ours.
+
+    Results that the file has already, of another machine or another day, stay until the same one is measured again.
+    """
+    new = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(results.glob("*/*.json"))]
+    of_case = {(entry["model"], entry["name"], entry["cut"], entry["seed"]): entry for entry in [*kept_in(out), *new]}
+    found = list(of_case.values())
     seeds = {(entry["name"], entry["cut"], entry["seed"]) for entry in found}
     found += [
         {**entry, "seed": seed}
         for entry in list(found)
         if entry["cut"] == "all" and entry["model"] not in DRAFTS
         for name, cut, seed in sorted(seeds)
-        if (name, cut) == (entry["name"], "all") and seed != entry["seed"]
+        if (name, cut) == (entry["name"], "all") and (entry["model"], name, cut, seed) not in of_case
     ]
     kept: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for entry in found:
@@ -247,12 +252,16 @@ def collect(results: Path, *, out: Path) -> None:
     machines = list({json.dumps(entry["machine"]): entry["machine"] for entry in found}.values())
     if changed := sorted({str(entry["name"]) for entry in found if entry.get("changed")}):
         sys.exit(f"Runs with --set are not the draft's own: move them out of {results} first ({', '.join(changed)}).")
-    rows = [
-        {**{key: value for key, value in entry.items() if key != "right"}, "machine": machines.index(entry["machine"])}
-        for entry in found
-    ]
-    text = ",\n".join(json.dumps(row) for row in rows)
+    text = ",\n".join(json.dumps({**entry, "machine": machines.index(entry["machine"])}) for entry in found)
     out.write_text(f'{{"machines": {json.dumps(machines)},\n"results": [\n{text}\n]}}\n', encoding="utf-8")
+
+
+def kept_in(out: Path) -> list[dict[str, Any]]:
+    """The results of an earlier collection."""
+    if not out.exists():
+        return []
+    found = json.loads(out.read_text(encoding="utf-8"))
+    return [{**entry, "machine": found["machines"][entry["machine"]]} for entry in found["results"]]
 
 
 def right_of(entry: dict[str, Any]) -> Any:

@@ -274,6 +274,7 @@ SEEN_CHINESE = (
     "as similar ones. The student alone has not."
 )
 PAIRS = "No unlabelled pairs were added: the student learns from new pairs of the training texts and changed copies."
+BESIDE_OTHERS = "Of attending students the times were taken while other trainings ran on the machine: they are too long."
 QQP = Table(
     name="qqp",
     title="QQP, 10,000 pairs",
@@ -287,6 +288,7 @@ QQP = Table(
         "numbers do not compare, the gains may.",
         SEEN_QUORA,
         PAIRS,
+        BESIDE_OTHERS,
     ],
     aim=2.0,
 )
@@ -297,7 +299,7 @@ MRPC = Table(
         Line("pairs", "mrpc-mpnet", "new pairs and copies"),
         Line("attend", "mrpc-attend", "new pairs and copies, attending"),
     ],
-    differs=[MPNET_SAW.format("MRPC"), PAIRS],
+    differs=[MPNET_SAW.format("MRPC"), PAIRS, BESIDE_OTHERS],
     aim=2.0,
 )
 AFQMC = Table(
@@ -319,6 +321,7 @@ AFQMC = Table(
         "69.0 % of dev's pairs are different: a student alone learns little more than to call all of them so.",
         SEEN_CHINESE,
         PAIRS,
+        BESIDE_OTHERS,
     ],
     aim=2.0,
 )
@@ -330,7 +333,7 @@ RTE = Table(
         Line("pairs", "rte-pairs", "new pairs and copies"),
         Line("attend", "rte-attend", "new pairs and copies, attending"),
     ],
-    differs=[MPNET_SAW.format("RTE"), PAIRS],
+    differs=[MPNET_SAW.format("RTE"), PAIRS, BESIDE_OTHERS.replace("Of attending students the", "The")],
     aim=2.0,
 )
 

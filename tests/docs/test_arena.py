@@ -1,6 +1,7 @@
 """The arena's results become one file, and its page names where a rival was better."""
 
 import json
+import shutil
 from base64 import b64encode
 from importlib import import_module
 from pathlib import Path
@@ -69,7 +70,31 @@ def test_answers_row_by_row_become_a_test_against_ours(collected: Any) -> None:
     assert script("arena").right_of(rival).sum() == 36
     of_rival = next(one for one in found["results"] if one["model"] == "tfidf")
     assert of_rival["mcnemar_p"]["cpu"] == pytest.approx(2 * 0.5**16)  # 16 rows, all for the rival
-    assert all("right" not in one and one["machine"] == 0 for one in found["results"])
+    assert all(one["machine"] == 0 for one in found["results"])
+
+
+def test_results_of_an_earlier_collection_stay_until_they_are_measured_again(collected: Any, tmp_path: Path) -> None:
+    collected(entry("cpu", 20), entry("tfidf", 36, machine={"cpu": "b", "cores": 2}))
+    shutil.rmtree(tmp_path / "results")
+
+    found = collected(entry("cpu", 30), entry("cpu", 10, seed=1))
+
+    rights = {(one["model"], one["seed"]): round(one["accuracy"] * ROWS) for one in found["results"]}
+    assert rights == {("cpu", 0): 30, ("cpu", 1): 10, ("tfidf", 0): 36}
+    of_rival = next(one for one in found["results"] if one["model"] == "tfidf")
+    assert found["machines"][of_rival["machine"]]["cpu"] == "b"
+    assert of_rival["mcnemar_p"]["cpu"] == pytest.approx(2 * 0.5**6)  # against the newer answers
+
+
+def test_only_runs_that_had_their_machine_alone_have_minutes(collected: Any) -> None:
+    found = collected(
+        entry("cpu", 30, minutes=9.0, workers=15),
+        entry("cpu", 30, minutes=7.0, seed=1, trained_on="GPU"),
+        entry("cpu", 30, minutes=5.0, seed=2, continued=True),
+        entry("cpu", 30, minutes=3.0, seed=3, trained_on="CPU", workers=1),
+    )
+
+    assert script("arena_page")._means(found["results"], ["300"]).strip().endswith("| 3.0 |")
 
 
 def test_runs_with_changed_keys_are_not_collected_as_plain_ones(collected: Any) -> None:

@@ -274,7 +274,9 @@ SEEN_CHINESE = (
     "as similar ones. The student alone has not."
 )
 PAIRS = "No unlabelled pairs were added: the student learns from new pairs of the training texts and changed copies."
-BESIDE_OTHERS = "Of attending students the times were taken while other trainings ran on the machine: they are too long."
+BESIDE_OTHERS = (
+    "Of attending students the times were taken while other trainings ran on the machine: they are too long."
+)
 QQP = Table(
     name="qqp",
     title="QQP, 10,000 pairs",

@@ -5,7 +5,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from limbeck.artifacts.rows import Rows, content_key
@@ -159,7 +158,7 @@ def _neighbours(section: MaskedLm, words: list[str], context: PreparationContext
     if section.word_vectors is None:
         return None
     return nearest_words(
-        Path(section.word_vectors),
+        section.word_vectors,
         words,
         fraction=section.fraction,
         most=section.candidates,

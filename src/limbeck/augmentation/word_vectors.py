@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.artifacts.rows import Rows
 from limbeck.augmentation.method import PreparationContext, Rng, SourceText, WordMethod, pick, texts_of
 from limbeck.augmentation.words import cut_words
 from limbeck.progress import Reporter
 from limbeck.recipe.augmentation import WordVectors
+from limbeck.recipe.files import GENERAL, general_folder, is_dir
 from limbeck.text.word_vectors import first_words, read_word_vectors
 
 FREQUENT_WORDS = 50_000  # words of the file that may be neighbours, in addition to the words of train
@@ -44,11 +46,11 @@ def word_vectors(section: WordVectors, rows: Rows, context: PreparationContext) 
     """
     own = dict.fromkeys(_words(rows, language=context.language))
     return nearest_words(
-        Path(section.path), list(own), fraction=section.fraction, most=section.neighbours, reporter=context.reporter
+        section.path, list(own), fraction=section.fraction, most=section.neighbours, reporter=context.reporter
     )
 
 
-def nearest_words(path: Path, own: list[str], *, fraction: float, most: int, reporter: Reporter) -> NearestWords:
+def nearest_words(path: str, own: list[str], *, fraction: float, most: int, reporter: Reporter) -> NearestWords:
     """The neighbours of these words, which must be distinct."""
     pool, vectors = _pool(path, own)
     position_of = {word: at for at, word in enumerate(pool)}
@@ -66,11 +68,21 @@ def _words(rows: Rows, *, language: str) -> Iterator[str]:
         yield from cut_words(text, language=language).words
 
 
-def _pool(path: Path, own: list[str]) -> tuple[list[str], npt.NDArray[np.float32]]:
+def general_vectors(path: str) -> GeneralFolder | None:
+    """The general student that a located recipe names in place of a file of vectors; None for a file."""
+    is_general = path.startswith(GENERAL) or is_dir(Path(path))
+    return GeneralFolder(general_folder(path)) if is_general else None
+
+
+def _pool(path: str, own: list[str]) -> tuple[list[str], npt.NDArray[np.float32]]:
     """The words that may be neighbours, and their vectors, each of length 1."""
     lowered = [word.lower() for word in own]
-    words = list(dict.fromkeys([*own, *lowered, *first_words(path, most=FREQUENT_WORDS)]))
-    vectors, found = read_word_vectors(path, words)
+    general = general_vectors(path)
+    if general is None:
+        words = list(dict.fromkeys([*own, *lowered, *first_words(Path(path), most=FREQUENT_WORDS)]))
+        vectors, found = read_word_vectors(Path(path), words)
+    else:
+        words, vectors, found = _of_general(general, [*own, *lowered])
     # A word that is not in the file got the vector of its lower-cased form, which is in the pool already.
     position_of = {word: at for at, word in enumerate(words)}
     for at, word in enumerate(words):
@@ -80,6 +92,17 @@ def _pool(path: Path, own: list[str]) -> tuple[list[str], npt.NDArray[np.float32
     found &= lengths > 0
     kept = np.flatnonzero(found)
     return [words[at] for at in kept], vectors[kept] / lengths[kept, np.newaxis]
+
+
+def _of_general(
+    general: GeneralFolder, wanted: list[str]
+) -> tuple[list[str], npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    """As `read_word_vectors` gives them, for the wanted words and all others. Signs, numbers and special tokens are not
+    words, and nothing is like them."""
+    row_of = {word: row for row, word in enumerate(general.vocabulary) if word.isalpha()}
+    words = list(dict.fromkeys([*wanted, *row_of]))
+    rows = np.array([row_of.get(word, -1) for word in words], dtype=np.int64)
+    return words, np.where(rows[:, np.newaxis] >= 0, general.vectors()[rows], np.float32(0)), rows >= 0
 
 
 def _nearest(

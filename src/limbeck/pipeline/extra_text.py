@@ -12,6 +12,7 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.augmentation.run import augment
+from limbeck.augmentation.word_vectors import general_vectors
 from limbeck.labeling.choice import choose_rows
 from limbeck.pipeline.keys import ExtraText, input_fingerprints, settings_of, texts
 from limbeck.recipe.augmentation import Augmentation, MaskedLm, Pairing, WordVectors
@@ -119,7 +120,8 @@ def _files_of_methods(section: Augmentation) -> dict[str, str]:
     found = {}
     for number, method in enumerate(section.methods):
         if isinstance(method, WordVectors):
-            found[f"method {number}"] = file_digest(Path(method.path))
+            general = general_vectors(method.path)
+            found[f"method {number}"] = general.fingerprint if general else file_digest(Path(method.path))
         elif isinstance(method, MaskedLm):
             vectors = file_digest(Path(method.word_vectors)) if method.word_vectors else ""
             found[f"method {number}"] = f"{checkpoint_fingerprint(method.checkpoint)} {vectors}"

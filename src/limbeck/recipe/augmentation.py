@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.decisions import by_content, decides_nothing
+from limbeck.recipe.files import GENERAL, located_general
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -50,7 +51,8 @@ class WordVectors(Section):
     kind: Literal["word_vectors"]
     """The kind of method."""
     path: Annotated[str, by_content()]
-    """A word2vec or GloVe file (text or .bin, also packed)."""
+    """A word2vec or GloVe file (text or .bin, also packed); or a general student, whose words and vectors are used:
+    "general:english" comes with the package."""
     fraction: Share = 0.1
     """Probability that a word is changed, if the file has it."""
     neighbours: int = Field(default=15, ge=1)
@@ -167,7 +169,9 @@ class Augmentation(Section):
         for method in self.methods:
             match method:
                 case WordVectors():
-                    methods.append(method.model_copy(update={"path": locate(method.path)}))
+                    is_general = method.path.startswith(GENERAL)
+                    found_at = located_general(method.path, locate) if is_general else locate(method.path)
+                    methods.append(method.model_copy(update={"path": found_at}))
                 case MaskedLm():
                     found: dict[str, str] = {"checkpoint": locate(method.checkpoint, required=False)}
                     if method.word_vectors is not None:

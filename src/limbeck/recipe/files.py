@@ -5,6 +5,12 @@ import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from limbeck.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from limbeck.recipe.base import Locate  # who only looks for files needs no pydantic
 
 GENERAL, GENERAL_FOLDER = "general:", Path("general")  # "general:english": a student that `limbeck pretrain` has made
 READY = Path(__file__).parent.parent / "general" / "ready"  # those that come with the package
@@ -53,6 +59,20 @@ def ready_general() -> list[str]:
 def general_folder(start: str) -> Path:
     """The folder of a general student that the package has, or that a located recipe names."""
     return READY / start.removeprefix(GENERAL) if start.startswith(GENERAL) else Path(start)
+
+
+def located_general(start: str, locate: "Locate") -> str:
+    """The folder of a general student; one that comes with the package keeps its name, which is the same everywhere."""
+    name, what = start.removeprefix(GENERAL), "general student"
+    if start == name:
+        return locate(start, what=what, instead=did_you_mean(start, [GENERAL + ready for ready in ready_general()]))
+    found = locate(str(GENERAL_FOLDER / name), required=False)
+    if Path(found).is_absolute():
+        return found
+    if name in ready_general():
+        return start
+    hint = did_you_mean(name, ready_general()) or f"; there are: {', '.join(ready_general()) or 'none'}"
+    return locate(str(GENERAL_FOLDER / name), what=what, instead=f"{hint}, or make it with `limbeck pretrain`")
 
 
 def at_home(path: Path) -> Path:

@@ -1,7 +1,6 @@
 """`[student]`: the small model, its vocabulary and its word vectors."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -9,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.decisions import by_content, decides, fields_marked, has_effect_if
-from limbeck.recipe.files import GENERAL, GENERAL_FOLDER, general_folder, ready_general
+from limbeck.recipe.files import GENERAL, general_folder, located_general
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
 NETWORK = decides("students", "baseline")  # and not the vocabulary
@@ -137,22 +136,8 @@ class WordStudent(Section):
             source if source in WITHOUT_FILE else locate(source, instead=did_you_mean(source, WITHOUT_FILE))
             for source in self.vector_sources
         ]
-        start = _general(self.start, locate) if self.is_general else self.start
+        start = located_general(self.start, locate) if self.is_general else self.start
         return self.model_copy(update={"word_vectors": found if found[1:] else found[0], "start": start})
-
-
-def _general(start: str, locate: Locate) -> str:
-    """The folder of a general student; one that comes with the package keeps its name, which is the same everywhere."""
-    name, what = start.removeprefix(GENERAL), "general student"
-    if start == name:
-        return locate(start, what=what, instead=did_you_mean(start, [GENERAL + ready for ready in ready_general()]))
-    found = locate(str(GENERAL_FOLDER / name), required=False)
-    if Path(found).is_absolute():
-        return found
-    if name in ready_general():
-        return start
-    hint = did_you_mean(name, ready_general()) or f"; there are: {', '.join(ready_general()) or 'none'}"
-    return locate(str(GENERAL_FOLDER / name), what=what, instead=f"{hint}, or make it with `limbeck pretrain`")
 
 
 class PairStudent(WordStudent):
@@ -374,7 +359,7 @@ class Transformer(Section):
             return self
         is_general = self.start.startswith(GENERAL)
         return self.model_copy(
-            update={"start": _general(self.start, locate) if is_general else locate(self.start, required=False)}
+            update={"start": located_general(self.start, locate) if is_general else locate(self.start, required=False)}
         )
 
 

@@ -113,3 +113,18 @@ def test_a_file_without_any_of_the_words_changes_nothing(
     [copy] = make_copies([method], "unknown words")
 
     assert copy.sides == ["unknown words"]
+
+
+def test_a_general_student_gives_neighbours_that_the_rows_lack(
+    make_context: Any, make_rows: Any, make_copies: Any
+) -> None:
+    text = "Angry weather , 7"
+    method = word_vectors(section("general:english", neighbours=5), make_rows([text]), make_context())
+
+    copies = make_copies([method], text, copies=100)
+
+    words = [copy.sides[0].split() for copy in copies]
+    assert {"anger", "enraged"} & {first for first, *_ in words}
+    assert {"climate", "rain", "meteorological"} & {second for _, second, *_ in words}
+    assert {tuple(signs) for _, _, *signs in words} == {(",", "7")}  # they have vectors, and are not words
+    assert "angry" not in {first.lower() for first, *_ in words}

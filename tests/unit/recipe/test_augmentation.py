@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from limbeck.errors import RecipeInvalid
+from limbeck.recipe.augmentation import Augmentation, WordVectors
 from limbeck.recipe.load import parse_recipe
 from limbeck.recipe.recipe import Recipe
 
@@ -43,3 +44,15 @@ def test_either_or_both_may_be_copied() -> None:
 
 def test_text_that_is_not_there_cannot_be_copied() -> None:
     assert refusal(transfer_copies=1).endswith("copies transfer text, but the recipe has no [transfer]: add it")
+
+
+def test_a_general_student_in_place_of_a_file_of_vectors_keeps_its_name_and_others_are_suggested() -> None:
+    def located(path: str) -> str:
+        section = Augmentation.model_validate({"methods": [{"kind": "word_vectors", "path": path}]})
+        method = section.located(lambda path, required=True, instead="", **_: f"missing{instead}" if required else path)
+        assert isinstance(method.methods[0], WordVectors)
+        return method.methods[0].path
+
+    assert located("general:english") == "general:english"
+    assert "english" in located("general:englsh")
+    assert located("vectors.txt") == "missing"

@@ -65,6 +65,7 @@ def evaluate(
     labelled_by: Mapping[str, Any] | None = None,
     refused: Sequence[RefusedCandidate] = (),
     foreign: Foreign | None = None,
+    taught: Mapping[str, int] | None = None,
 ) -> Report:
     """Evaluate all models on the judged split, time them, and write report.json and report.html.
 
@@ -72,7 +73,8 @@ def evaluate(
     the teacher's size and speed only if every member can be run; a label file cannot. `teacher_int8` is the teacher as
     an int8 ONNX file. The best candidate is chosen among those that are not larger than `max_size_mb`. Of the
     `refused` ones, which are left out, the report says why. `corrections` is what a review of an earlier run has
-    changed in the corpus. `foreign` are rows that belong to no class, which the best model should give no label.
+    changed in the corpus. `foreign` are rows that belong to no class, which the best model should give no label;
+    `taught` says how many others of each source students have learned.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, runnable_members = judged_rows(corpus), runnable(members)
@@ -124,6 +126,7 @@ def evaluate(
             "cascade": _cascade(judged, models[0], models[-len(ordered) :], split=corpus.judged_split),
             "worst_errors": judged.worst_errors,
             "abstaining": judged.abstaining,
+            "taught_foreign": taught,
             "largest_residuals": judged.largest_residuals,
             "slices": _slices(judged, models[-len(ordered) :]),
             "curves": training_curves(ordered),

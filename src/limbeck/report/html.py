@@ -21,12 +21,14 @@ FEW_CLASSES = 12  # shown at once; all of them are folded below
 SHORT_TEXT = 260  # characters of a row that are shown at once
 
 
-def page(report: Mapping[str, Any]) -> str:
-    """The HTML of a report, made only from report.json. Parts that an old report does not have are omitted."""
+def page(report: Mapping[str, Any], *, review: Mapping[str, Any] | None = None) -> str:
+    """The HTML of a report, made from report.json, and from what a review of its rows has found, if there is one. Parts
+    that an old report does not have are omitted."""
     model, ships = wording.main_model(report), what_to_use(report)
     return rendered(
         TEMPLATE,
         report=report,
+        review=review,
         teacher=wording.teacher_of(report),
         rival=wording.rival_of(report),
         model=model,

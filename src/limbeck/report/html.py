@@ -53,7 +53,7 @@ def page(report: Mapping[str, Any], *, review: Mapping[str, Any] | None = None) 
         labels=some(report["corpus"]["labels"], most=FEW_CLASSES),
         confused=_confused(report, model),
         calibration=sentences.calibration(report),
-        cascade=sentences.cascade(report),
+        cascade=sentences.cascade(report) or sentences.score_cascade(report),
         abstaining=abstaining.sentences_of(report),
         errors=[_shown_error(row) for row in report.get("worst_errors") or []],
         corpus_facts=findings.corpus_facts(
@@ -96,7 +96,8 @@ def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[s
             "score_plots": pictures([plots.scatter(model), plots.residuals(model)]),
             "latency_plots": pictures([plots.accuracy_against(report, plots.TIME)]),
             "size_plots": pictures([plots.accuracy_against(report, plots.SIZE)]),
-            **{f"{name}_plots": [] for name in ("confusion", "reliability", "cascade", "risk", "length")},
+            **{f"{name}_plots": [] for name in ("confusion", "reliability", "risk", "length")},
+            "cascade_plots": pictures([plots.cascade(report)]),
             "curve_plots": pictures(draw(report) for draw in curves),
         }
     return {

@@ -3,7 +3,7 @@
     python benchmarks/quality_filter.py --text FOLDER [--keep FOLDER] [--rows 1000000] [--out FILE] [--write-page]
 
 FOLDER holds en-wiki.txt.gz and imdb-unsup.txt.gz, one paragraph a line; fastText (fasttext-wheel) must be importable.
-Nobody has rated these texts, so the score stands in for a quality: a document is some sentences of an encyclopaedia's
+Nobody has rated these texts, so the score takes the place of a quality: a document is some sentences of an encyclopaedia's
 paragraph and some of a film review, in any order, and its score is the share of its words that are the encyclopaedia's.
 The truth is known of every row. What is shown is the road (a teacher that scores, a filter that is cheap), not that a
 filter finds good documents. The teacher is all-MiniLM-L6-v2 (from the extra `demo`), fine-tuned for two epochs, the

@@ -4,17 +4,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.artifacts.rows import Rows, runtime_rows
 from limbeck.judging.metrics import Bools
 from limbeck.judging.significance import exact_interval
 from limbeck.runtime.row import Row
 from limbeck.text.language import FUNCTION_WORDS, SCRIPT_OF, language_name, of_script
 from limbeck.text.sentences import word_count
+
+if TYPE_CHECKING:
+    from limbeck.artifacts.rows import Rows
 
 MOST_ROWS = 50_000  # that are looked at: the first of the file
 LEAST_ROWS = 50  # of a slice
@@ -91,8 +93,8 @@ class SliceTally:
         rows = len(self._correct)
         words = Counter({part: counts[0] for part, counts in self._counts.items() if part[0] == "word"})
         frequent = [part for part, _ in sorted(words.items(), key=lambda item: (-item[1], item[0]))]
-        told = [("word", word) for word in self._telling]
-        either = [part for pair in zip_longest(told, frequent) for part in pair if part in words]
+        leading = [("word", word) for word in self._telling]
+        either = [part for pair in zip_longest(leading, frequent) for part in pair if part in words]
         kept = [part for part in dict.fromkeys(either) if _is_some(words[part], rows)]
         by_value = sorted(part for part in self._counts if part[0] == "column")[:MOST_VALUES]
         for part in [*(part for part in self._counts if part[0] == "language"), *by_value, *kept[:MOST_WORDS]]:
@@ -114,11 +116,13 @@ def slices_of(
     return tally.result()
 
 
-def telling_words(train: Rows) -> list[str]:
+def telling_words(train: "Rows") -> list[str]:
     """The words of training rows that tell most about the label, the best first: by mutual information.
 
     They are chosen by other rows than those that are judged, and not by what a model gets wrong.
     """
+    from limbeck.artifacts.rows import runtime_rows  # needs pyarrow, which `limbeck evaluate` does without
+
     labelled = np.flatnonzero(train.is_labelled)[:MOST_TOLD_BY]
     few = train.select(labelled)
     labels, classes = np.unique(few.labels, axis=0, return_inverse=True)

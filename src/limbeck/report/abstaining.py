@@ -37,7 +37,7 @@ def _taught(report: Mapping[str, Any]) -> Iterator[str]:
         return
     parts = " and ".join(f"{rows:,} {ROWS_OF[source]}" for source, rows in taught.items())
     judged = report["abstaining"]["foreign"]
-    same = judged is not None and judged["source"] in taught
+    same = judged is not None and judged["source"] != "labelled" and judged["source"] in taught
     remark = (
         " Those judged above are others of the same kind; texts of another kind are found less often." if same else ""
     )

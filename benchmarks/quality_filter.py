@@ -48,7 +48,7 @@ PARAGRAPHS, TRAIN_SHARE = 60_000, 0.3  # of each source; of those, the share tha
 SPLITS = {"train": 1_500, "dev": 300, "test": 600, "transfer": 4_000}
 MOST_SENTENCES, MOST_WORDS, BATCH, THRESHOLD, ROUNDS, TIMED = 2, 70, 4_096, 0.5, 15, 4_096
 SMALL = 100_000  # rows of the smaller file, to see whether memory grows
-LIMBECK, FASTTEXT = "limbeck", "fastText"
+FASTTEXT, STUDENTS = "fastText", ("bag-int8", "ngrams-int8")
 RECIPE = """
 [corpus]
 train = "train.csv"
@@ -119,7 +119,7 @@ def measured(folder: Path, text: Path, *, rows: int) -> dict[str, Any]:
         limbeck.run(folder / "recipe.toml", out=folder / "run")
     labels = train_fasttext(folder / "fasttext-labels.bin", rows_of(folder / "train.csv"))
     taught = train_fasttext(folder / "fasttext-taught.bin", [*rows_of(folder / "train.csv"), *teachers(folder / "run")])
-    model = folder / "run" / "models" / "best"
+    places = {**{name: folder / "run" / "models" / name for name in STUDENTS}, FASTTEXT: taught}
     report = json.loads((folder / "run" / "report" / "report.json").read_text(encoding="utf-8"))
     return {
         "data": "sentences of English Wikipedia and of IMDB's unlabelled reviews, mixed",
@@ -128,17 +128,19 @@ def measured(folder: Path, text: Path, *, rows: int) -> dict[str, Any]:
         "best": report["best"],
         "models": {line["name"]: _line(line) for line in report["models"]},
         "fastText": {
-            "labels alone": judged(scorer(FASTTEXT, labels), folder / "test.csv"),
-            "with the teacher's scores": judged(scorer(FASTTEXT, taught), folder / "test.csv"),
+            "labels alone": judged(labels, folder / "test.csv"),
+            "with the teacher's scores": judged(taught, folder / "test.csv"),
         },
         "filter": {
             kind: {
                 name: in_process(kind, place, folder / f"{name}.parquet", folder / f"kept-{kind}-{name}.parquet")
                 for name in ("small", "large")
             }
-            for kind, place in ((LIMBECK, model), (FASTTEXT, taught))
+            for kind, place in places.items()
         },
-        "fastText's time, as a multiple of limbeck's": ratio(scorer(LIMBECK, model), scorer(FASTTEXT, taught), folder),
+        "rows per second, as a multiple of fastText's": {
+            name: ratio(scorer(name, places[name]), scorer(FASTTEXT, taught), folder) for name in STUDENTS
+        },
     }
 
 
@@ -235,7 +237,7 @@ def _words(text: str) -> str:
 
 def scorer(kind: str, place: Path) -> Scores:
     """Scores of texts, on one thread."""
-    if kind == LIMBECK:
+    if kind != FASTTEXT:
         model = limbeck.load(place, threads=1)
         return lambda texts: np.asarray(model.scores(list(texts)))
     import fasttext
@@ -244,25 +246,27 @@ def scorer(kind: str, place: Path) -> Scores:
     found = fasttext.load_model(str(place))
 
     def scores(texts: Texts) -> Floats:
-        # The binding below `predict`, which fails with numpy 2.
-        answers = found.f.multilinePredict([f"{_words(text)}\n" for text in texts], 2, 0.0, "strict")
-        named = (dict(zip(labels, sure, strict=True)) for labels, sure in zip(*answers, strict=True))
-        return np.array([one.get("__label__1", 0.0) for one in named])
+        # The binding below `predict`, which fails with numpy 2. Of two labels it repeats the probability of the first.
+        answers = found.f.multilinePredict([f"{_words(text)}\n" for text in texts], 1, 0.0, "strict")
+        both = ((labels[0], float(sure[0])) for labels, sure in zip(*answers, strict=True))
+        return np.array([sure if label == "__label__1" else 1 - sure for label, sure in both])
 
     return scores
 
 
-def judged(scores: Scores, path: Path) -> dict[str, float]:
-    """On the rows of test."""
+def judged(model: Path, path: Path) -> dict[str, float]:
+    """fastText on the rows of test."""
     from scipy.stats import spearmanr
     from sklearn.metrics import f1_score, roc_auc_score
 
     rows = rows_of(path)
+    scores = scorer(FASTTEXT, model)
     given, true = scores([text for text, _ in rows]), np.array([score for _, score in rows])
     return {
         "spearman": float(spearmanr(given, true).statistic),
         "auc": float(roc_auc_score(true >= THRESHOLD, given)),
         "f1": float(f1_score(true >= THRESHOLD, given >= THRESHOLD)),
+        "size_mb": model.stat().st_size / 1e6,
     }
 
 
@@ -336,7 +340,11 @@ def write_page(found: dict[str, Any]) -> None:
         for name, line in found["models"].items()
     ]
     lines += [
-        [f"fastText, {name}", *(f"{line[key]:.3f}" for key in ("spearman", "auc", "f1")), ""]
+        [
+            f"fastText, {name}",
+            *(f"{line[key]:.3f}" for key in ("spearman", "auc", "f1")),
+            f"{line['size_mb']:.1f}",
+        ]
         for name, line in found["fastText"].items()
     ]
     put_between(
@@ -356,11 +364,12 @@ def write_page(found: dict[str, Any]) -> None:
         for kind, files in found["filter"].items()
         for line in files.values()
     ]
-    by_turns = found["fastText's time, as a multiple of limbeck's"]
-    speed = (
-        f"Limbeck filters {by_turns['median']:.2f} times as many rows per second as fastText (quartiles "
-        f"{by_turns['low']:.2f} to {by_turns['high']:.2f}), by turns in one process, on one thread."
+    by_turns = found["rows per second, as a multiple of fastText's"]
+    speed = "; ".join(
+        f"{name} {line['median']:.2f} times as many (quartiles {line['low']:.2f} to {line['high']:.2f})"
+        for name, line in by_turns.items()
     )
+    speed = f"Rows per second beside fastText, by turns in one process, on one thread: {speed}."
     put_between(
         PAGE,
         table(["filter", "kept", "of these at least 0.5", "of all such rows", "most memory"], shown) + f"\n\n{speed}",

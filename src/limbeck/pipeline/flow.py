@@ -27,7 +27,7 @@ from limbeck.pipeline.foreign import fingerprints_of, foreign_of, taught_of
 from limbeck.pipeline.kept_teacher import kept_teacher_of, names_to_keep
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
 from limbeck.pipeline.pretraining import pretrained_of
-from limbeck.pipeline.report_page import write_report_page
+from limbeck.pipeline.report_page import complete_report_page
 from limbeck.pipeline.students import size_limit_of, students_of, vocabularies_of
 from limbeck.pipeline.teachers import Teachers, labels_of, teachers_of
 from limbeck.pretraining.run import refuse_pretraining
@@ -177,7 +177,7 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     if until == Stage.EXPORT:
         return
     report = _report(recipe, name, corpus, chosen_text, teachers, labels, exports, run, kept=kept, foreign=foreign.test)
-    write_report_page(run.folder)
+    complete_report_page(run.folder)
     best = ship_best(report, exports.candidates, run, others=names_to_keep(recipe))
     write_cards(recipe, report, [*(candidate.shipped for candidate in exports.candidates), *best])
     write_teacher_card(report, kept)

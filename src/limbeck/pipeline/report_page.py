@@ -11,12 +11,25 @@ from limbeck.report.html import page
 
 REVIEW = Path("review", "page.json")  # in the folder of a run
 FORM = 1  # of that file
+MARK = '<h2 id="review">'  # in a page that has a review
 
 
 def keep_review(run: Path, content: Mapping[str, Any], *, corpus: str) -> None:
     """Keep what a page shows of a review of the corpus with this fingerprint, texts included."""
     kept = {"form": FORM, "corpus": corpus, "content": content}
     (run / REVIEW).write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
+
+
+def complete_report_page(run: Path) -> None:
+    """Write the page if it is missing, or lacks the review that there is of the same corpus: a report that was made
+    again takes it over."""
+    report = Report(run / "report")
+    manifest = read_manifest(report.folder, kind="report")
+    if report.html.is_file():
+        is_there = MARK in report.html.read_text(encoding="utf-8", errors="replace")
+        if is_there or _review(run, corpus=manifest.key.inputs.get("corpus")) is None:
+            return
+    write_report_page(run)
 
 
 def write_report_page(run: Path) -> bool:
@@ -29,10 +42,9 @@ def write_report_page(run: Path) -> bool:
     if report.html.name in manifest.files:
         return False
     text = page(report.data, review=_review(run, corpus=manifest.key.inputs.get("corpus")))
-    if not report.html.is_file() or report.html.read_text(encoding="utf-8", errors="replace") != text:
-        scratch = report.html.with_name(f"{report.html.name}.partial")
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(report.html)
+    scratch = report.html.with_name(f"{report.html.name}.partial")
+    scratch.write_text(text, encoding="utf-8")
+    scratch.replace(report.html)
     return True
 
 

@@ -10,7 +10,7 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import MANIFEST, Key, faults_of, fingerprint_of, read_manifest
 from limbeck.artifacts.report import save_report
 from limbeck.pipeline import report_page as room
-from limbeck.pipeline.report_page import REVIEW, keep_review, write_report_page
+from limbeck.pipeline.report_page import MARK, REVIEW, complete_report_page, keep_review, write_report_page
 
 CONTENT = {"rows": [], "judged": ["train: 1 of 10 labels look wrong"]}
 
@@ -58,14 +58,20 @@ def test_another_review_is_not(run: Path, kept: str) -> None:
     assert written(run) == ["films", None]
 
 
-def test_a_page_that_is_missing_is_written_and_one_that_is_right_is_left(run: Path) -> None:
+def test_a_run_completes_the_page_where_something_is_missing(run: Path) -> None:
     page = run / "report" / "report.html"
-    page.unlink()
 
-    assert write_report_page(run)
-    made = page.stat().st_mtime_ns
-    assert write_report_page(run)
-    assert page.stat().st_mtime_ns == made
+    complete_report_page(run)
+    assert page.read_text(encoding="utf-8") == "at first"
+    page.unlink()
+    complete_report_page(run)
+    assert written(run) == ["films", None]
+    keep_review(run, CONTENT, corpus="c1")
+    complete_report_page(run)
+    assert written(run) == ["films", CONTENT]
+    page.write_text(MARK, encoding="utf-8")
+    complete_report_page(run)
+    assert page.read_text(encoding="utf-8") == MARK
 
 
 def test_the_page_of_an_earlier_version_is_left_as_it_is(run: Path) -> None:

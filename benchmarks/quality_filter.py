@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -278,7 +279,9 @@ def filtered(scores: Scores, source: Path, sink: Path) -> dict[str, float]:
 
     rows = kept = right = wanted = 0
     started = time.perf_counter()
-    with pq.ParquetFile(source) as documents, pq.ParquetWriter(sink, documents.schema_arrow) as writer:
+    # Without these settings pyarrow keeps what it has read, row group after row group.
+    opened = pq.ParquetFile(source, pre_buffer=False, buffer_size=1 << 20)
+    with opened as documents, pq.ParquetWriter(sink, documents.schema_arrow) as writer:
         for batch in documents.iter_batches(batch_size=BATCH):
             keeps = scores(batch["text"].to_pylist()) >= THRESHOLD
             is_good = batch["score"].to_numpy() >= THRESHOLD
@@ -313,13 +316,14 @@ def in_process(kind: str, model: Path, source: Path, sink: Path) -> dict[str, fl
 
 
 def ratio(one: Scores, other: Scores, folder: Path) -> dict[str, float]:
-    """The time of the other divided by that of the first, by turns: median and quartiles of the rounds."""
+    """The time of the other divided by that of the first, by turns: median and quartiles of the rounds. Each round has
+    texts that neither has read before, as a filter has: models remember words."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(folder / "small.parquet") as documents:
-        texts = next(documents.iter_batches(batch_size=TIMED))["text"].to_pylist()
     found = []
-    for turn in range(ROUNDS + 1):
+    with pq.ParquetFile(folder / "small.parquet") as documents:
+        batches = [batch["text"].to_pylist() for batch in islice(documents.iter_batches(TIMED), ROUNDS + 1)]
+    for turn, texts in enumerate(batches):
         order = (one, other) if turn % 2 else (other, one)
         taken = {scores: _seconds(scores, texts) for scores in order}
         found.append(taken[other] / taken[one])

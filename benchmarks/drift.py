@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # a script finds its neighbours under the names that mypy and the tests know
 
 import limbeck  # noqa: E402
+from limbeck.artifacts.corpus import Corpus  # noqa: E402
 from limbeck.artifacts.manifest import MANIFEST, Key, write_manifest  # noqa: E402
 from limbeck.artifacts.model_folder import ModelFolder, copy_model  # noqa: E402
 from limbeck.artifacts.rows import Rows  # noqa: E402
@@ -159,12 +160,13 @@ def profiles(model: ModelFolder, scratch: Path) -> Callable[[Texts], Path]:
     folder = scratch / "model"
     folder.mkdir()
     copy_model(model, folder)
+    train = Corpus(model.folder.parent.parent / "corpus").splits["train"]
     facts, classifier = model.facts(), Classifier(model, threads=1)
 
     def profiled(texts: Texts) -> Path:
         rows = Rows.of(ids=[str(number) for number in range(len(texts))], texts=texts)
         (folder / MANIFEST).unlink(missing_ok=True)
-        write_profile(folder, facts, rows=rows, logits_of=classifier.logits, origin=Origin())
+        write_profile(folder, facts, rows=rows, logits_of=classifier.logits, origin=Origin(train=train))
         write_manifest(folder, kind="model", key=Key(section={}, inputs={}))
         return folder
 

@@ -28,6 +28,7 @@ kind = "ngrams"
 [distillation]
 epochs = 1
 baseline = false
+teach_foreign = 30
 [export]
 precisions = ["fp32"]
 [export.abstain]
@@ -61,10 +62,12 @@ def test_rows_out_of_scope_fit_the_threshold_and_judge_it(run: Path) -> None:
     assert facts.labels == ["bad", "good"]
     assert found["threshold"]["threshold"] == facts.abstain.threshold  # type: ignore[union-attr]  # it would fail
     assert (found["foreign"]["source"], found["foreign"]["rows"]) == ("labelled", 40)
-    assert found["on_dev"]["foreign"]["rows"] == 40
+    assert found["on_dev"]["foreign"]["rows"] == 20  # the other half is taught
     assert found["foreign"]["withheld"] > 0.8
     assert found["threshold"]["coverage"] > 0.8
-    assert "Giving no label when in doubt" in (run / "report" / "report.html").read_text(encoding="utf-8")
+    page = (run / "report" / "report.html").read_text(encoding="utf-8")
+    assert "Giving no label when in doubt" in page
+    assert "have learned 20 rows labelled as out of scope" in page
 
 
 def test_every_way_to_ask_gives_the_answer_of_the_recipe(run: Path, tmp_path: Path) -> None:

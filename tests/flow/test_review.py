@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 from typer.testing import CliRunner
 
 import limbeck
@@ -75,6 +76,10 @@ def test_planted_labels_are_found_corrected_and_reported(recipe: Path) -> None:
     assert len(found & {f"train-{at}" for at in PLANTED}) >= 5  # of 6
     assert found <= {*(f"train-{at}" for at in PLANTED), "train-200"}
     assert {row["id"] for row in rows if "same text" in row["found_by"]} == {"train-10", "train-200"}
+    page = (run.folder / "report" / "report.html").read_text(encoding="utf-8")
+    assert '<h2 id="review">Review of the data</h2>' in page
+    assert rows[0]["text"] in page
+    assert str(escape(rows[0]["reason"])) in page
     chosen = read_sheet(run.folder / "review" / "next.csv")
     assert len(chosen) == 5
     assert {row["label"] for row in chosen} == {""}

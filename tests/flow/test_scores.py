@@ -96,6 +96,11 @@ def test_the_report_is_about_scores_and_nothing_of_classes_pretends_to_be_there(
         low, high = entry["spearman_ci95"]
         assert low <= entry["spearman"] <= high
         assert entry["at_threshold"]["auc"] > 0.5
+    found = report["score_cascade"]
+    assert (found["student"], found["score_threshold"]) == (report["best"], 3.0)
+    assert 0 <= found["cheapest"]["width"] <= 5
+    assert found["points"][0]["accuracy"] == pytest.approx(found["student_accuracy"])
+    assert found["points"][-1]["accuracy"] == pytest.approx(found["teacher_accuracy"])
     best = next(entry for entry in report["models"] if entry["name"] == report["best"])
     assert best["spearman"] > 0.75
     assert best["rmse"] < 0.6 * report["chance"]["rmse"]
@@ -110,11 +115,14 @@ def test_the_page_and_the_card_and_the_tables_say_so(run: Path) -> None:
 
     assert 'id="plot-scatter"' in page
     assert 'id="plot-residuals"' in page
+    assert 'id="plot-cascade"' in page
+    assert "At a threshold of 3, " in page
     assert 'id="plot-confusion' not in page
     assert "accuracy" not in card
     assert "a score from 0 to 5" in card
     assert "Residuals of" in shown.output
     assert "RMSE" in shown.output
+    assert "Cascade: At a threshold of 3, " in shown.output
 
 
 def test_a_model_gives_numbers_in_the_units_of_the_file(run: Path, tmp_path: Path) -> None:

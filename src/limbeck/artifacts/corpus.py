@@ -1,7 +1,7 @@
 """The corpus as an artifact: labelled splits, the classes, and what was found while reading."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.tasks import Task, task_of
 
 SPLITS = ("train", "dev", "test")
+SLICES = "slices.json"
 UNEVEN = 10  # rows of the most frequent class, divided by rows of the rarest
 MIN_ROWS = 5  # training rows of a class that makes a corpus uneven: fewer may be stray labels
 
@@ -23,7 +24,7 @@ MIN_ROWS = 5  # training rows of a class that makes a corpus uneven: fewer may b
 class Corpus:
     """`<split>.arrow` for each split, and corpus.json: name, labels, language, pair, multi_label,
     class_weights, findings; of scores also their scale. With rows that are labelled as out of scope also
-    `foreign-dev.arrow`, `foreign-test.arrow`.
+    `foreign-dev.arrow`, `foreign-test.arrow`; with a column that parts the judged rows slices.json.
     """
 
     folder: Path
@@ -105,6 +106,17 @@ class Corpus:
         return {split: Rows.load(path) for split, path in paths.items() if path.is_file()}
 
     @cached_property
+    def slice_values(self) -> Mapping[str, str]:
+        """By row id the value of the column that parts the judged rows; nothing without such a column."""
+        path = self.folder / SLICES
+        values: dict[str, str] = read_json(path) if path.is_file() else {}
+        return values
+
+    def values_of(self, ids: Sequence[str]) -> list[str]:
+        """The same for these rows; empty where there is none."""
+        return [self.slice_values.get(row_id, "") for row_id in ids]
+
+    @cached_property
     def is_uneven(self) -> bool:
         """Whether accuracy says little, because one label is far more frequent than another: then epochs and seeds are
         chosen by macro F1. Classes without dev rows, or with hardly any training rows, are ignored."""
@@ -139,9 +151,16 @@ def rarest_and_most_frequent(rows_per_class: Mapping[str, int]) -> tuple[str, st
 
 
 def save_corpus(
-    folder: Path, *, splits: dict[str, Rows], facts: dict[str, Any], foreign: Mapping[str, Rows] | None = None
+    folder: Path,
+    *,
+    splits: dict[str, Rows],
+    facts: dict[str, Any],
+    foreign: Mapping[str, Rows] | None = None,
+    slice_values: Mapping[str, str] | None = None,
 ) -> None:
     """Write the files of a corpus into a scratch folder; of `foreign` only those that have rows."""
+    if slice_values:
+        (folder / SLICES).write_text(json.dumps(slice_values, ensure_ascii=False), encoding="utf-8")
     for split, rows in splits.items():
         rows.save(folder / f"{split}.arrow")
     for split, rows in (foreign or {}).items():

@@ -1,4 +1,5 @@
-"""What a profile keeps of the texts of dev and of the answers to them, to notice when they change; no text is in it."""
+"""What a profile keeps of the texts of dev, of the answers to them and of features, to notice when they change; no text
+is in it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -9,6 +10,8 @@ QUANTILES = 101  # at every percent of the rows
 MOST_TOKENS = 64
 HIGHEST_ID = 1 << 31
 LARGEST = 1e12  # of a mean or a quantile
+MOST_DIRECTIONS = 24  # that features are projected to
+WIDEST = 1 << 20  # features
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,16 @@ class QuantileSketch:
 
 
 @dataclass(frozen=True)
+class FeatureSketch:
+    """Features of training rows, projected to a few directions, and how far those of dev are from their mean."""
+
+    width: int  # of the features
+    center: tuple[float, ...]  # the mean in each direction
+    spread: tuple[float, ...]  # lower triangle, row by row, of the matrix that makes the variances one
+    distances: QuantileSketch  # of dev
+
+
+@dataclass(frozen=True)
 class DevSketch:
     """The rows are those of the profile."""
 
@@ -28,6 +41,7 @@ class DevSketch:
     predicted: tuple[float, ...]  # share of the rows that the model gives each label, in its order
     tokens: tuple[tuple[int, float], ...]  # frequent ones by id, with the share of the texts that have them
     token_rows: int  # which the shares of tokens are about: others than those that the tokens were chosen by
+    features: FeatureSketch | None = None  # None: not known, or a profile of an earlier version
 
 
 def read_sketch(found: Mapping[str, Any]) -> DevSketch:
@@ -39,7 +53,14 @@ def read_sketch(found: Mapping[str, Any]) -> DevSketch:
         predicted=tuple(found["predicted"]),
         tokens=tuple((number, share) for number, share in found["tokens"]),
         token_rows=found["token_rows"],
+        features=_features(found.get("features")),
     )
+
+
+def _features(found: Mapping[str, Any] | None) -> FeatureSketch | None:
+    if found is None:
+        return None
+    return FeatureSketch(found["width"], tuple(found["center"]), tuple(found["spread"]), _quantiles(found["distances"]))
 
 
 def _quantiles(found: Mapping[str, Any]) -> QuantileSketch:
@@ -48,7 +69,8 @@ def _quantiles(found: Mapping[str, Any]) -> QuantileSketch:
 
 def is_sketch(found: Any) -> bool:
     """Whether this, from JSON that anybody may have written, can be one of a model with some number of labels."""
-    if not isinstance(found, dict) or set(found) != {field.name for field in fields(DevSketch)}:
+    known = {field.name for field in fields(DevSketch)}
+    if not isinstance(found, dict) or not known - {"features"} <= set(found) <= known:
         return False
     predicted, tokens, rows = found["predicted"], found["tokens"], found["token_rows"]
     return (
@@ -61,7 +83,24 @@ def is_sketch(found: Any) -> bool:
         and all(map(_is_token, tokens))
         and type(rows) is int
         and 0 <= rows <= LARGEST
+        and (found.get("features") is None or _are_features(found["features"]))
     )
+
+
+def _are_features(found: Any) -> bool:
+    if not isinstance(found, dict) or set(found) != {field.name for field in fields(FeatureSketch)}:
+        return False
+    width, center, spread = found["width"], found["center"], found["spread"]
+    if type(width) is not int or not 1 <= width <= WIDEST or not isinstance(center, list):
+        return False
+    count = min(width, MOST_DIRECTIONS)
+    if len(center) != count or not isinstance(spread, list) or len(spread) != count * (count + 1) // 2:
+        return False
+    return all(map(_is_any_number, [*center, *spread])) and _are_quantiles(found["distances"], most=LARGEST)
+
+
+def _is_any_number(value: Any) -> bool:
+    return type(value) in (int, float) and -LARGEST <= value <= LARGEST
 
 
 def _are_quantiles(found: Any, *, most: float) -> bool:

@@ -36,6 +36,8 @@ FORMATS = {  # raise a number when files change so that an older reader would fa
     "out_of_fold": 1,
     "report": 1,
 }
+# Pages for people, which are written again when there is more to show: no manifest lists them.
+UNLISTED = {"report": ("report.html",)}
 OLDEST_READ = {"model": 3}  # where an older format can still be read: format 3 of a model has no profile.json
 
 
@@ -98,10 +100,11 @@ def file_digest(path: Path) -> str:
 
 def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
     """List the files of a finished folder in its manifest."""
+    omitted = (MANIFEST, PARTIAL, *UNLISTED.get(kind, ()))
     files = {
         path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "blake2b": file_digest(path)}
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in (MANIFEST, PARTIAL) and WORK not in path.relative_to(folder).parts
+        if path.is_file() and path.name not in omitted and WORK not in path.relative_to(folder).parts
     }
     manifest = Manifest(kind=kind, format=FORMATS[kind], key=key, files=files, fingerprint=_contents(files))
     scratch = folder / PARTIAL

@@ -39,6 +39,11 @@ class ScoreScale:
         """As `as_json` wrote it."""
         return cls(**found)
 
+    @property
+    def span(self) -> float:
+        """The width of the range."""
+        return (self.high - self.low) or 1.0
+
     def as_json(self) -> dict[str, Any]:
         """For a file of facts."""
         return asdict(self)

@@ -54,7 +54,7 @@ def drift(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if there is drift, 0 if not.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
-    """Compare texts and answers with those on dev: unknown words, confidence, labels, length, frequent words. No torch.
+    """Compare texts and answers with those on dev: words, confidence, labels, length, features. No torch.
 
     No labels are needed. What is kept of dev are counts and quantiles in the model's folder, no texts.
     """

@@ -63,7 +63,9 @@ def evaluate(
     ] = None,
     slice: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Column whose values part the rows, such as their source: more slices."),
+        typer.Option(
+            metavar="COLUMN", help="Column whose values part the rows, such as their source. Default: corpus.slice."
+        ),
     ] = None,
     format: Annotated[
         Literal["auto", "csv", "tsv", "jsonl", "parquet"],

@@ -11,6 +11,7 @@ from limbeck.artifacts.model_json import LONGEST_NAME
 from limbeck.corpus.findings import Findings, Overlap, facts_of, find_overlap, find_repeats, report_findings
 from limbeck.corpus.labelled import Classes, LabelledRows, name_classes
 from limbeck.corpus.scores import as_scored_rows, by_quantile, scale_of, score_facts
+from limbeck.corpus.slice_values import slice_values
 from limbeck.corpus.source import CorpusSource, read_source
 from limbeck.corpus.splits import choose_rows, cut_off
 from limbeck.errors import DataError, OneClassOnly, TooFewRows, some
@@ -77,7 +78,9 @@ def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Report
                 for split, rows in findings.splits.items()
             }
         foreign = {split: rows.unlabelled() for split, rows in source.foreign.items()}
-        save_corpus(scratch, splits=splits, facts=facts, foreign=foreign)
+        judged = splits["test" if "test" in splits else "dev"]
+        values = slice_values(section, judged.ids)
+        save_corpus(scratch, splits=splits, facts=facts, foreign=foreign, slice_values=values)
     report_findings(facts, classes, reporter=reporter)
     return Corpus(out)
 

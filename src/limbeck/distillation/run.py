@@ -93,13 +93,14 @@ def train_student(
     out: Path,
     key: Key,
     reporter: Reporter,
+    foreign: Sequence[Rows] = (),
     tracks: Tracks = NO_TRACKS,
     origins: Origins = NO_ORIGINS,
 ) -> StudentFolder:
     """Train a student for one seed, on train and `extra` rows, and keep its best epoch on dev.
 
     The baseline is trained on the labelled rows and their labels, and on nothing that comes from the teacher. Rows
-    without the teacher's labels are not used for distillation.
+    without the teacher's labels are not used for distillation. `foreign` rows have equal probabilities for all labels.
     """
     quiet_transformers()
     device = training_device()
@@ -118,7 +119,7 @@ def train_student(
         device=device,
     )
     setup = TrainingSetup(
-        training_rows=tokenise(rows_to_train_on(corpus, extra, labels), labels),
+        training_rows=tokenise(rows_to_train_on(corpus, extra, labels), labels, foreign=foreign),
         dev=tokenise(corpus.splits["dev"], None),
         corpus=corpus,
         teacher=origins.teacher,

@@ -13,7 +13,7 @@ from limbeck.recipe.student import AnyStudent
 MIN_TOKENS = 100  # with fewer, a student is useless: the recipe is refused
 FEW = 8  # tokens of the student whose graph is measured
 CARDS = 4_096  # bytes of model.json and manifest.json, without the names of the classes
-PROFILE, SHARE = 7_168, 20  # bytes of profile.json, without examples; and of a class in it
+PROFILE, SHARE = 10_752, 20  # bytes of profile.json, without examples; and of a class in it
 ROUNDING = 64  # larger numbers take a few more bytes in a graph's file
 
 

@@ -95,9 +95,16 @@ def training_rows_of(
     max_length: int,
     with_features: bool,
     device: torch.device,
+    foreign: Sequence[Rows] = (),
 ) -> TrainingRows:
-    """Tokenise the rows once, and copy what the training needs to the device."""
+    """Tokenise the rows once, and copy what the training needs to the device.
+
+    `foreign` rows come behind the others, with logits of zero: equal probabilities for all labels.
+    """
     logits: npt.NDArray[Any] = labels.for_rows(rows.ids) if labels else np.zeros((len(rows), classes), np.float32)
+    if foreign:
+        flat = np.zeros((sum(map(len, foreign)), classes), logits.dtype)
+        logits, rows = np.concatenate([logits, flat]), joined([rows, *foreign])
     features = torch.from_numpy(labels.features_for(rows.ids)).to(device) if labels and with_features else None
     if kind == "framed":
         framed = FramedTokenizer.load(tokenizer)

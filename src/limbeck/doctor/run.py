@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from limbeck.doctor import corpus, extra_text, language_model, levers, outcome, reading, teacher, training
+from limbeck.doctor import abstaining, corpus, extra_text, language_model, levers, outcome, reading, teacher, training
 from limbeck.doctor.finding import Examination, Finding, Kind, print_examination, worst_first
 from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.of_recipe import known_of_recipe
@@ -43,6 +43,7 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "gain": outcome.gain,
     "noise": outcome.noise,
     "headroom": levers.headroom,
+    "abstaining": abstaining.abstaining,
     "int8": outcome.int8,
 }
 WHILE_LOADING: dict[Kind, list[str]] = {

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from limbeck.artifacts.dev_sketch import FeatureSketch
 from limbeck.artifacts.foreign import Foreign
 from limbeck.artifacts.manifest import fingerprint_of
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
@@ -22,6 +23,7 @@ from limbeck.artifacts.model_profile import (
 )
 from limbeck.artifacts.rows import Rows, runtime_rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.runtime.drift.features import feature_reader, feature_sketch
 from limbeck.runtime.drift.sketch import dev_sketch, marked
 from limbeck.runtime.probabilities import confidence, probabilities_of
 from limbeck.runtime.row import Row, characters, columns_of
@@ -33,8 +35,9 @@ Floats = npt.NDArray[np.float64]
 Logits = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.int64]
 MOST_ROWS = 2_000  # of dev: enough to fit a temperature, and for shares to a percent
+MOST_TRAINED = 1_000  # of train, whose features are read
 MOST_POINTS = 51
-FORM = "2"  # raised when a profile keeps more than before: then models are exported again
+FORM = "3"  # raised when a profile keeps more than before: then models are exported again
 DIGITS = 8  # of a confidence, of which many are near one
 LONGEST_EXAMPLE, FEWEST_WORDS = 300, 3  # characters; words, where there are such rows
 OF_ALL = 1 / 3  # examples are among the shorter third of the rows
@@ -47,11 +50,12 @@ class Origin:
     label_shares: tuple[float, ...] | None = None  # of train
     teacher: TeacherLabels | None = None
     foreign: Foreign | None = None
+    train: Rows | None = None  # whose features are kept, as a mean and variances
 
 
 def origin_of(train: Rows, *, classes: int, teacher: TeacherLabels | None, foreign: Foreign | None = None) -> Origin:
     """Of a model with this many classes that was trained on these rows."""
-    return Origin(label_shares=_label_shares(train, classes=classes), teacher=teacher, foreign=foreign)
+    return Origin(label_shares=_label_shares(train, classes=classes), teacher=teacher, foreign=foreign, train=train)
 
 
 def _label_shares(rows: Rows, *, classes: int) -> tuple[float, ...] | None:
@@ -112,7 +116,7 @@ def write_profile(
             unknown_words=_unknown_words(counter, asked),
             cascade=_cascade(dev, logits, sure, origin.teacher) if origin.teacher else None,
             examples=tuple(_examples(dev, asked, logits, sure, most=examples)),
-            sketch=dev_sketch(asked, counter, given=given),
+            sketch=dev_sketch(asked, counter, given=given, features=_features(folder, facts, asked, origin.train)),
             abstain=abstain,
         ),
     )
@@ -121,6 +125,14 @@ def write_profile(
 def _rounded(values: npt.NDArray[np.floating]) -> list[float]:
     """A few digits: rounded, a rising list still rises."""
     return [min(1.0, float(f"{value:.{DIGITS}g}")) for value in values.tolist()]
+
+
+def _features(folder: Path, facts: ModelFacts, dev: Sequence[Row], train: Rows | None) -> FeatureSketch | None:
+    """None without training rows, and for a graph whose features are not known."""
+    if train is None or not len(train) or (reader := feature_reader(ModelFolder(folder), facts)) is None:
+        return None
+    places = np.linspace(0, len(train) - 1, num=min(MOST_TRAINED, len(train)), dtype=np.int64)
+    return feature_sketch(reader.features(runtime_rows(train.select(places))), reader.features(dev))
 
 
 def _unknown_words(counter: WordCounter | None, rows: Sequence[Row]) -> float | None:

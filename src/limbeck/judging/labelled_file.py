@@ -15,13 +15,12 @@ from limbeck.runtime.row import Row
 from limbeck.tables.formats import Column, FileFormat, Quoting, TableForm
 from limbeck.tables.label_cells import LabelReader, LabelSet, as_label_set
 from limbeck.tables.raw_table import NumberedCells, RawTable, find_column_as_text
-from limbeck.tables.table import is_empty, open_table, plain_text
+from limbeck.tables.table import is_empty, open_table, plain_text, slice_value
 
 PEEKED_ROWS = 256  # by which the label column is found, if nothing names it
 LEAST_SHARE = 0.5  # of the peeked cells are classes of the model in the label column
 SEPARATORS = ("|", ";", ",")
 ROLES = ("text", "pair")
-LONGEST_GROUP = 60  # characters of a value that parts the rows
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,9 @@ class LabelledFile:
         self._classes = set(facts.labels) if facts.task.has_classes else set[str]()
         columns = _Columns(table, facts=facts, form=form, keys=keys, peeked=peeked, names=self._names)
         self._label_at, self._text_at = columns.label, columns.text
-        self.slice_column = None if form.slice is None else find_column_as_text(table, form.slice, key="--slice")
+        of_run = keys.get("slice")
+        slice_by = form.slice if form.slice is not None or of_run not in table.columns else of_run
+        self.slice_column = None if slice_by is None else find_column_as_text(table, slice_by, key="--slice")
         self.label_columns = [table.columns[at] for at in self._label_at]
         self.text_columns = [table.columns[at] for at in self._text_at]
         self._needs_label = columns.has_class_columns or not facts.multi_label
@@ -128,8 +129,7 @@ class LabelledFile:
                 yield number, self._row(texts, number=number), self._named(found), self._group(cells)
 
     def _group(self, cells: Sequence[object]) -> str:
-        cell = None if self.slice_column is None else cells[self.slice_column]
-        return "" if is_empty(cell) else " ".join(str(cell).split())[:LONGEST_GROUP]
+        return "" if self.slice_column is None else slice_value(cells[self.slice_column])
 
     def _row(self, cells: Sequence[object], *, number: int) -> Row:
         texts = [

@@ -20,7 +20,7 @@ from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
 from limbeck.judging.rival import NAME as RIVAL
 from limbeck.judging.rival import RivalFolder
 from limbeck.judging.slices import MOST_ROWS as MOST_SLICED
-from limbeck.judging.slices import slices_of
+from limbeck.judging.slices import slices_of, telling_words
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.training.dev_targets import (
@@ -175,7 +175,7 @@ def judge(
             foreign=foreign,
             samples=section.bootstrap_samples,
         ),
-        slices=_slices(rows, shipped, language=corpus.language) if shipped else None,
+        slices=_slices(rows, shipped, corpus) if shipped else None,
         answers=[
             (known.places, known.answers) if len(known.places) else None,
             *((np.arange(len(rows)), found) for found, _ in rivals),
@@ -221,9 +221,11 @@ def _abstaining(
     return abstaining(candidates[main].shipped, lines, foreign=foreign, samples=samples)
 
 
-def _slices(rows: Rows, shipped: ModelAnswers, *, language: str) -> dict[str, Any] | None:
+def _slices(rows: Rows, shipped: ModelAnswers, corpus: Corpus) -> dict[str, Any] | None:
     first = rows.select(np.arange(min(len(rows), MOST_SLICED)))
-    return slices_of(runtime_rows(first), shipped.correct[0], language=language)
+    groups, telling = corpus.values_of(first.ids), telling_words(corpus.splits["train"])
+    language, right = corpus.language, shipped.correct[0]
+    return slices_of(runtime_rows(first), right, language=language, groups=groups, telling=telling)
 
 
 def _shipped_answers(candidate: Candidate, rows: Rows, *, bar: Bar) -> ModelAnswers:

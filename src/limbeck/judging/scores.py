@@ -1,7 +1,7 @@
 """Judges teacher, rival and candidates of a run of scores: the same lines as for classes, whose keys are then None."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.answers import answers_of, judged_rows, labelled_rows
+from limbeck.judging.cascade import PairedAnswers
 from limbeck.judging.choice import Contender, choose
 from limbeck.judging.quality import ACCURACY_KEYS, CALIBRATION_KEYS, CLASS_KEYS
 from limbeck.judging.rival import RivalFolder
 from limbeck.judging.run import MOST_ROWS, Judgement, cut_text
+from limbeck.judging.score_cascade import paired_at
 from limbeck.judging.score_metrics import (
     MEASURES,
     Floats,
@@ -105,8 +107,10 @@ def judge_scores(
         main=main,
         best=best,
         choice=choice,
-        paired=None,
-        dev_paired=None,
+        paired=_paired(judged, shipped, scale),
+        dev_paired=None
+        if main is None or not on_dev or corpus.judged_split == "dev"
+        else _paired(replace(judged, **_of_dev(teacher, dev, scale)), on_dev[main].given[0], scale),
         worst_errors=[],
         slices=None,
         abstaining=None,
@@ -114,6 +118,20 @@ def judge_scores(
         answers=[None] * len(lines),
         largest_residuals=_largest_residuals(rows, judged, shipped) if shipped is not None else [],
     )
+
+
+def _paired(judged: _Judged, shipped: Floats | None, scale: ScoreScale) -> PairedAnswers | None:
+    """Decisions at the threshold, on the rows that the teacher answered; None without a threshold."""
+    if judged.threshold is None or shipped is None:
+        return None
+    true, student = judged.true[judged.places], shipped[judged.places]
+    return paired_at(true, student, judged.teacher, threshold=judged.threshold, span=scale.span)
+
+
+def _of_dev(teacher: TeacherLabels, dev: Rows, scale: ScoreScale) -> dict[str, Any]:
+    places = np.flatnonzero(teacher.covers(dev.ids))
+    answers = scale.scores(teacher.for_rows(dev.select(places).ids)[:, 0])
+    return {"true": scale.scores(dev.labels, clip=False), "places": places, "teacher": answers}
 
 
 def mean_score(corpus: Corpus, rows: Rows) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from limbeck.judging.metrics import Bools
 from limbeck.judging.significance import exact_interval
@@ -13,11 +15,15 @@ from limbeck.runtime.row import Row
 from limbeck.text.language import FUNCTION_WORDS, SCRIPT_OF, language_name, of_script
 from limbeck.text.sentences import word_count
 
+if TYPE_CHECKING:
+    from limbeck.artifacts.rows import Rows
+
 MOST_ROWS = 50_000  # that are looked at: the first of the file
 LEAST_ROWS = 50  # of a slice
 LARGEST_SHARE = 0.95  # of the rows: more is nearly all of them
 ERROR = 0.05  # of all intervals together
 MOST_WORDS = 50
+MOST_TELLING, MOST_TOLD_BY, LEAST_TOLD = 200, 20_000, 0.005  # words; rows of train; share of them that have a word
 MOST_VALUES = 1_000  # of another column, such as the source of a row
 LEAST_OF_WORD, LARGEST_OF_WORD = 0.02, 0.5  # share of the rows that have a word
 QUARTILES = (0.25, 0.5, 0.75)
@@ -30,8 +36,9 @@ HAN = re.compile(r"[\u3400-\u9fff]+")
 class SliceTally:
     """What is counted of judged rows, part by part; a row has a few numbers, its text is not kept."""
 
-    def __init__(self, *, language: str) -> None:
-        self._language = language
+    def __init__(self, *, language: str, telling: Sequence[str] = ()) -> None:
+        """`telling` are words that tell much about the label, the best first."""
+        self._language, self._telling = language, telling
         self._lengths: list[int] = []
         self._correct: list[bool] = []
         self._counts: dict[tuple[str, str], list[int]] = {}  # rows, and right ones among them
@@ -86,18 +93,59 @@ class SliceTally:
         rows = len(self._correct)
         words = Counter({part: counts[0] for part, counts in self._counts.items() if part[0] == "word"})
         frequent = [part for part, _ in sorted(words.items(), key=lambda item: (-item[1], item[0]))]
-        kept = [part for part in frequent if LEAST_OF_WORD * rows <= words[part] <= LARGEST_OF_WORD * rows]
+        leading = [("word", word) for word in self._telling]
+        either = [part for pair in zip_longest(leading, frequent) for part in pair if part in words]
+        kept = [part for part in dict.fromkeys(either) if _is_some(words[part], rows)]
         by_value = sorted(part for part in self._counts if part[0] == "column")[:MOST_VALUES]
         for part in [*(part for part in self._counts if part[0] == "language"), *by_value, *kept[:MOST_WORDS]]:
             counted, right = self._counts[part]
             yield part[0], part[1], counted, right
 
 
-def slices_of(rows: Sequence[Row], correct: Bools, *, language: str) -> dict[str, Any] | None:
+def slices_of(
+    rows: Sequence[Row],
+    correct: Bools,
+    *,
+    language: str,
+    groups: Sequence[str] | None = None,
+    telling: Sequence[str] = (),
+) -> dict[str, Any] | None:
     """The slices of rows that are all there; `correct` is (rows)."""
-    tally = SliceTally(language=language)
-    tally.add(rows, correct)
+    tally = SliceTally(language=language, telling=telling)
+    tally.add(rows, correct, groups)
     return tally.result()
+
+
+def telling_words(train: "Rows") -> list[str]:
+    """The words of training rows that tell most about the label, the best first: by mutual information.
+
+    They are chosen by other rows than those that are judged, and not by what a model gets wrong.
+    """
+    from limbeck.artifacts.rows import runtime_rows  # needs pyarrow, which `limbeck evaluate` does without
+
+    labelled = np.flatnonzero(train.is_labelled)[:MOST_TOLD_BY]
+    few = train.select(labelled)
+    labels, classes = np.unique(few.labels, axis=0, return_inverse=True)
+    counts: dict[str, npt.NDArray[np.int64]] = {}
+    for row, label in zip(runtime_rows(few), classes.reshape(-1).tolist(), strict=True):
+        for word in words_of(row if isinstance(row, str) else " ".join(row)):
+            counts.setdefault(word, np.zeros(len(labels), dtype=np.int64))[label] += 1
+    rows = np.bincount(classes.reshape(-1), minlength=len(labels))
+    known = [word for word, found in counts.items() if found.sum() >= LEAST_TOLD * len(few)]
+    gains = {word: _information(counts[word], rows) for word in known}
+    return sorted(known, key=lambda word: (-gains[word], word))[:MOST_TELLING]
+
+
+def _information(having: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> float:
+    """Mutual information, in nats, of having a word and of the label; `having` of the `rows` of each label do."""
+    table = np.stack([having, rows - having]) / rows.sum()
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
+    present = table > 0
+    return float((table[present] * np.log(table[present] / expected[present])).sum())
+
+
+def _is_some(rows: int, of_rows: int) -> bool:
+    return LEAST_OF_WORD * of_rows <= rows <= LARGEST_OF_WORD * of_rows
 
 
 def _is_large(rows: int, of_rows: int) -> bool:

@@ -25,6 +25,7 @@ from limbeck.judging.answers import judged_rows
 from limbeck.judging.cascade import cascade
 from limbeck.judging.rival import NAME, RivalFolder, make_rival
 from limbeck.judging.run import Judgement, chance, example_row, judge
+from limbeck.judging.score_cascade import score_cascade
 from limbeck.judging.scores import judge_scores, mean_score
 from limbeck.pipeline.corrections import compared_with_before
 from limbeck.pipeline.predictions import label_names, predictions_of
@@ -65,6 +66,7 @@ def evaluate(
     labelled_by: Mapping[str, Any] | None = None,
     refused: Sequence[RefusedCandidate] = (),
     foreign: Foreign | None = None,
+    taught: Mapping[str, int] | None = None,
 ) -> Report:
     """Evaluate all models on the judged split, time them, and write report.json and report.html.
 
@@ -72,7 +74,8 @@ def evaluate(
     the teacher's size and speed only if every member can be run; a label file cannot. `teacher_int8` is the teacher as
     an int8 ONNX file. The best candidate is chosen among those that are not larger than `max_size_mb`. Of the
     `refused` ones, which are left out, the report says why. `corrections` is what a review of an earlier run has
-    changed in the corpus. `foreign` are rows that belong to no class, which the best model should give no label.
+    changed in the corpus. `foreign` are rows that belong to no class, which the best model should give no label;
+    `taught` says how many others of each source students have learned.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, runnable_members = judged_rows(corpus), runnable(members)
@@ -121,9 +124,12 @@ def evaluate(
             "teacher_int8": costs.teacher_int8,
             "transfer": transfer,
             "augmentation": augmentation,
-            "cascade": _cascade(judged, models[0], models[-len(ordered) :], split=corpus.judged_split),
+            "cascade": None,
+            "score_cascade": None,
+            **_cascade(judged, models[0], models[-len(ordered) :], corpus=corpus, at=section.score_threshold),
             "worst_errors": judged.worst_errors,
             "abstaining": judged.abstaining,
+            "taught_foreign": taught,
             "largest_residuals": judged.largest_residuals,
             "slices": _slices(judged, models[-len(ordered) :]),
             "curves": training_curves(ordered),
@@ -170,18 +176,25 @@ def _chosen_by(corpus: Corpus) -> str:
 
 
 def _cascade(
-    judged: Judgement, teacher: Mapping[str, Any], others: Sequence[Mapping[str, Any]], *, split: str
-) -> dict[str, Any] | None:
-    """The student where it is confident, else the teacher; None without a student or without answers of the teacher."""
+    judged: Judgement,
+    teacher: Mapping[str, Any],
+    others: Sequence[Mapping[str, Any]],
+    *,
+    corpus: Corpus,
+    at: float | None,
+) -> dict[str, Any]:
+    """The student where it is confident, else the teacher; of scores where they are far from the threshold `at`.
+    Nothing without a student or without answers of the teacher."""
     if judged.main is None or judged.paired is None:
-        return None
+        return {}
     student = others[judged.main]
-    times = {"teacher_ms": _p50(teacher), "student_ms": _p50(student)}
-    return {
-        "student": student["name"],
-        "chosen_on": "dev" if judged.dev_paired else split,
-        **cascade(judged.paired, dev=judged.dev_paired, **times),
-    }
+    known: dict[str, Any] = {"dev": judged.dev_paired, "teacher_ms": _p50(teacher), "student_ms": _p50(student)}
+    about = {"student": student["name"], "chosen_on": "dev" if judged.dev_paired else corpus.judged_split}
+    if corpus.scale is None:
+        return {"cascade": {**about, **cascade(judged.paired, **known)}}
+    assert at is not None, "answers are paired where there is a threshold"
+    span = corpus.scale.span
+    return {"score_cascade": {**about, **score_cascade(judged.paired, threshold=at, span=span, **known)}}
 
 
 def _slices(judged: Judgement, others: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

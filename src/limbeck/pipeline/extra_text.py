@@ -30,6 +30,7 @@ class ChosenText:
 
     parts: ExtraText
     chosen: ChosenRows | None
+    taught: TransferText | None = None  # foreign text, which no teacher labels
 
     @property
     def rows(self) -> list[Rows]:
@@ -37,9 +38,15 @@ class ChosenText:
         return [self.chosen.of(name, text.rows) for name, text in self.parts.items()] if self.chosen else []
 
     @property
+    def foreign(self) -> list[Rows]:
+        """The foreign rows that are taught."""
+        return [self.taught.rows] if self.taught else []
+
+    @property
     def fingerprints(self) -> dict[str, str]:
-        """Fingerprint of the choice, for the keys of what is trained on it."""
-        return {"chosen": self.chosen.fingerprint} if self.chosen else {}
+        """Fingerprints of the choice and of foreign text, for the keys of what is trained on them."""
+        chosen = {"chosen": self.chosen.fingerprint} if self.chosen else {}
+        return {**chosen, "taught": self.taught.training_fingerprint} if self.taught else chosen
 
     @property
     def form(self) -> list[FormStep]:

@@ -1,6 +1,7 @@
 """All stages in order: what each is built from, and the key that decides whether it is rebuilt."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from limbeck.artifacts.corpus import Corpus
@@ -22,10 +23,11 @@ from limbeck.pipeline.corrections import corrections_in, corrections_key, labell
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards, write_teacher_card
 from limbeck.pipeline.exports import Exports, exports_of, ship_best
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
-from limbeck.pipeline.foreign import fingerprints_of, foreign_of
+from limbeck.pipeline.foreign import fingerprints_of, foreign_of, taught_of
 from limbeck.pipeline.kept_teacher import kept_teacher_of, names_to_keep
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
 from limbeck.pipeline.pretraining import pretrained_of
+from limbeck.pipeline.report_page import complete_report_page
 from limbeck.pipeline.students import size_limit_of, students_of, vocabularies_of
 from limbeck.pipeline.teachers import Teachers, labels_of, teachers_of
 from limbeck.pretraining.run import refuse_pretraining
@@ -163,19 +165,19 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     chosen_text = choose_text(recipe, corpus, extra, labels, run)
     if until == Stage.LABELING:
         return
+    foreign = foreign_of(recipe, corpus, extra, run)
+    chosen_text = replace(chosen_text, taught=taught_of(foreign, run))
     vocabularies = vocabularies_of(recipe, corpus, chosen_text, teachers, run)
     teachers = teachers.unloaded()  # students need the memory
     students = students_of(recipe, corpus, chosen_text, labels, vocabularies, teachers, run, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
-    foreign = foreign_of(recipe, corpus, extra, run)
-    exports = exports_of(recipe, corpus, labels, students, run, foreign=foreign.get("dev"))
+    exports = exports_of(recipe, corpus, labels, students, run, foreign=foreign.dev)
     kept = kept_teacher_of(recipe, corpus, teachers.teacher, labels, run)
     if until == Stage.EXPORT:
         return
-    report = _report(
-        recipe, name, corpus, chosen_text, teachers, labels, exports, run, kept=kept, foreign=foreign.get("test")
-    )
+    report = _report(recipe, name, corpus, chosen_text, teachers, labels, exports, run, kept=kept, foreign=foreign.test)
+    complete_report_page(run.folder)
     best = ship_best(report, exports.candidates, run, others=names_to_keep(recipe))
     write_cards(recipe, report, [*(candidate.shipped for candidate in exports.candidates), *best])
     write_teacher_card(report, kept)
@@ -225,6 +227,7 @@ def _report(
                 candidates=exports.candidates,
                 refused=exports.refused,
                 foreign=foreign,
+                taught=chosen_text.taught.quality["sources"] if chosen_text.taught else None,
                 run_name=name,
                 out=out,
                 key=key,

@@ -50,6 +50,7 @@ class TrainingInputs:
             "corpus": str(self.corpus.folder),
             "parts": {name: str(text.folder) for name, text in self.chosen_text.parts.items()},
             "chosen": str(chosen.folder) if chosen else None,
+            "taught": str(self.chosen_text.taught.folder) if self.chosen_text.taught else None,
             "labels": str(self.labels.folder),
             "vocabulary": str(self.vocabulary.folder),
             "teacher": str(self.teachers.teacher.folder),
@@ -67,6 +68,7 @@ class TrainingInputs:
             chosen_text=ChosenText(
                 {name: TransferText(Path(place)) for name, place in places["parts"].items()},
                 ChosenRows(Path(places["chosen"])) if places["chosen"] else None,
+                TransferText(Path(places["taught"])) if places["taught"] else None,
             ),
             labels=TeacherLabels(Path(places["labels"])),
             vocabulary=VocabularyFolder(Path(places["vocabulary"])),
@@ -139,6 +141,7 @@ def train_one(
         seed=student_id.seed,
         corpus=inputs.corpus,
         extra=[] if student_id.is_alone else inputs.chosen_text.rows,
+        foreign=[] if student_id.is_alone else inputs.chosen_text.foreign,
         labels=None if student_id.is_alone else inputs.labels,
         vocabulary=inputs.vocabulary,
         out=out,

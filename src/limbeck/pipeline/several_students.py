@@ -86,7 +86,8 @@ def rows_to_read(students: Sequence[Job]) -> int:
             inputs.corpus, [] if alone else inputs.chosen_text.rows, None if alone else inputs.labels
         )
         epochs = sum(training.settings.epochs for training in trainings_of(inputs.recipe.distillation, alone=alone))
-        return len(rows) * epochs
+        foreign = [] if alone else inputs.chosen_text.foreign
+        return (len(rows) + sum(map(len, foreign))) * epochs
 
     return sum(read_by(alone=student_id.is_alone) for student_id, _ in students)
 

@@ -97,7 +97,7 @@ def _make_vocabulary(
         return build_transformer_vocabulary(
             section,
             corpus=corpus,
-            extra=chosen_text.rows,
+            extra=[*chosen_text.rows, *chosen_text.foreign],
             form=chosen_text.form,
             encoder=encoder.folder if encoder else None,
             out=out,
@@ -110,7 +110,7 @@ def _make_vocabulary(
         return build_ngram_vocabulary(
             section,
             corpus=corpus,
-            extra=chosen_text.rows,
+            extra=[*chosen_text.rows, *chosen_text.foreign],
             form=chosen_text.form,
             teacher=teachers.teacher,
             out=out,
@@ -121,7 +121,7 @@ def _make_vocabulary(
     return build_vocabulary(
         section,
         corpus=corpus,
-        extra=chosen_text.rows,
+        extra=[*chosen_text.rows, *chosen_text.foreign],
         form=chosen_text.form,
         teacher=teachers.teacher,
         encoder=encoder.folder if encoder else None,

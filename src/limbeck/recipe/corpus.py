@@ -63,6 +63,9 @@ class CorpusSection(Section):
     score_range: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     """The lowest and the highest score there can be, with task = "regression": a row outside of it is an error, and
     answers are kept inside (`export.clip_scores`). Default: from the lowest score of train to the highest."""
+    slice: Column | None = None
+    """Column of the files whose values part the judged rows in the report, such as the source of a row: a slice for
+    each value. Default: the report has the slices by length, language and words alone."""
     format: FileFormat = "auto"
     """File format; "auto" depends on the file's extension (.txt is read like .tsv)."""
     header: bool = True
@@ -96,6 +99,8 @@ class CorpusSection(Section):
             raise ValueError("`dev` and `test` come with the data set when `hub` is given")
         if self.split is not None and (self.hub or self.dev or self.test):
             raise ValueError("`split` divides the rows of `train`: leave out `hub`, `dev` and `test`, or `split`")
+        if self.slice is not None and self.hub is not None:
+            raise ValueError("`slice` names a column of files: it cannot be read from the data set that `hub` names")
         if self.dev_fraction + self.test_fraction >= 1:
             raise ValueError("dev_fraction and test_fraction leave nothing for train")
         return self

@@ -68,6 +68,11 @@ class Distillation(Section):
     """Students, including baselines, that are trained at the same time, each in its own process. Default: on a GPU all
     of them, but at most 4 per GPU and at most one per CPU; without a GPU, or if they read fewer than 500,000 rows in
     total, one. The result does not depend on it."""
+    teach_foreign: Annotated[int, decides_nothing()] = Field(default=0, ge=0)
+    """Foreign rows, at most, that the student learns in addition, with equal probabilities for all labels, so that it
+    is less sure of texts that belong to no class. They come from where `[export.abstain]`, which is needed, has foreign
+    rows: half of the rows labelled as out of scope, a third of the texts of files, and general text where these are too
+    few. The threshold is neither fitted nor judged on them. Default: none."""
     losses: Annotated[list[Loss], decides("students")] = Field(default=[LogitMse(kind="logit_mse")], min_length=1)
     """The objective: a weighted sum. Not used with `stages`."""
     stages: Annotated[list[TrainingStage], decides("students")] = []

@@ -176,6 +176,7 @@ class Recipe(Section):
 
     def _abstaining_fits(self) -> None:
         """A model that may give no label anyway does not abstain, and foreign text has one text a row."""
+        self._teaching_fits()
         if self.export.abstain is None:
             return
         if self.corpus.multi_label:
@@ -185,6 +186,21 @@ class Recipe(Section):
                 "export.abstain.foreign has single texts, and the corpus has pairs: label such rows, and name their "
                 "label in corpus.out_of_scope"
             )
+
+    def _teaching_fits(self) -> None:
+        """Foreign rows have equal probabilities for all labels, and nothing else of a teacher."""
+        if not self.distillation.teach_foreign:
+            return
+        if self.export.abstain is None:
+            raise ValueError("distillation.teach_foreign needs [export.abstain], which says where foreign rows are")
+        needs = self.distillation.needs
+        if wrong := next((need for need in ("features", "layers") if need in needs), None):
+            raise ValueError(
+                f"distillation.teach_foreign is for losses on logits, and {self._asking_for(wrong)} reads {wrong} of "
+                "the teacher: remove one of them"
+            )
+        if "logits" not in needs:
+            raise ValueError("distillation.teach_foreign needs a loss on logits: add logit_mse or soft_targets")
 
     def _candidates_fit(self) -> None:
         """Variants are named by kind, so each kind may appear once; and each has to fit as `[student]` has to."""

@@ -27,7 +27,21 @@ def sentences_of(report: Mapping[str, Any]) -> list[str]:
     parts = [areas(found)]
     if found["threshold"]:
         parts = [threshold(found), *parts]
-    return [*parts, *([foreign(found)] if found["foreign"] else [])]
+    return [*parts, *([foreign(found)] if found["foreign"] else []), *_taught(report)]
+
+
+def _taught(report: Mapping[str, Any]) -> Iterator[str]:
+    """What students have learned of foreign text, and whether what is judged is of the same kind."""
+    taught = report.get("taught_foreign")
+    if not taught:
+        return
+    parts = " and ".join(f"{rows:,} {ROWS_OF[source]}" for source, rows in taught.items())
+    judged = report["abstaining"]["foreign"]
+    same = judged is not None and judged["source"] != "labelled" and judged["source"] in taught
+    remark = (
+        " Those judged above are others of the same kind; texts of another kind are found less often." if same else ""
+    )
+    yield f"The students have learned {parts}, with equal probabilities for all labels.{remark}"
 
 
 def areas(found: Mapping[str, Any]) -> str:

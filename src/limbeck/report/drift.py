@@ -12,6 +12,7 @@ from limbeck.report.tables.terminal import print_grid
 
 Result = Mapping[str, Any]
 FEW_ROWS = 200
+DIGITS_OF = {"length": 1, "features": 2}  # of the signals that are no shares
 
 
 def print_drift(result: Result, console: Console) -> None:
@@ -58,7 +59,8 @@ def drift_grid(result: Result) -> Grid:
 
 def _amount(key: str) -> Callable[[Entry], str]:
     def written(entry: Entry) -> str:
-        return f"{entry[key]:,.1f}" if entry["name"] == "length" else f"{100 * entry[key]:.1f} %"
+        digits = DIGITS_OF.get(entry["name"])
+        return f"{100 * entry[key]:.1f} %" if digits is None else f"{entry[key]:,.{digits}f}"
 
     return written
 

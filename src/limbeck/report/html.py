@@ -21,12 +21,14 @@ FEW_CLASSES = 12  # shown at once; all of them are folded below
 SHORT_TEXT = 260  # characters of a row that are shown at once
 
 
-def page(report: Mapping[str, Any]) -> str:
-    """The HTML of a report, made only from report.json. Parts that an old report does not have are omitted."""
+def page(report: Mapping[str, Any], *, review: Mapping[str, Any] | None = None) -> str:
+    """The HTML of a report, made from report.json, and from what a review of its rows has found, if there is one. Parts
+    that an old report does not have are omitted."""
     model, ships = wording.main_model(report), what_to_use(report)
     return rendered(
         TEMPLATE,
         report=report,
+        review=review,
         teacher=wording.teacher_of(report),
         rival=wording.rival_of(report),
         model=model,
@@ -51,7 +53,7 @@ def page(report: Mapping[str, Any]) -> str:
         labels=some(report["corpus"]["labels"], most=FEW_CLASSES),
         confused=_confused(report, model),
         calibration=sentences.calibration(report),
-        cascade=sentences.cascade(report),
+        cascade=sentences.cascade(report) or sentences.score_cascade(report),
         abstaining=abstaining.sentences_of(report),
         errors=[_shown_error(row) for row in report.get("worst_errors") or []],
         corpus_facts=findings.corpus_facts(
@@ -94,7 +96,8 @@ def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[s
             "score_plots": pictures([plots.scatter(model), plots.residuals(model)]),
             "latency_plots": pictures([plots.accuracy_against(report, plots.TIME)]),
             "size_plots": pictures([plots.accuracy_against(report, plots.SIZE)]),
-            **{f"{name}_plots": [] for name in ("confusion", "reliability", "cascade", "risk", "length")},
+            **{f"{name}_plots": [] for name in ("confusion", "reliability", "risk", "length")},
+            "cascade_plots": pictures([plots.cascade(report)]),
             "curve_plots": pictures(draw(report) for draw in curves),
         }
     return {

@@ -101,6 +101,25 @@ def cascade(report: Mapping[str, Any]) -> str | None:
     return f"{advice} To run it: {command}" if command else advice
 
 
+def score_cascade(report: Mapping[str, Any]) -> str | None:
+    """The result of asking the teacher only where the student's score is near the threshold; None without one."""
+    found = report.get("score_cascade")
+    if not found:
+        return None
+    point, at = found["cheapest"], score_words.number(found["score_threshold"])
+    alone, teacher = (wording.percent(found[f"{who}_accuracy"]) for who in ("student", "teacher"))
+    start = f"At a threshold of {at}, {found['student']} decides {alone} % of the rows rightly, the teacher {teacher} %"
+    if found["student_accuracy"] >= found["teacher_accuracy"] or point["asked_share"] <= 0:
+        return f"{start}: there is no need to ask the teacher."
+    if point["asked_share"] >= NEARLY_ALL:
+        return f"{start}; only asking the teacher every time keeps that."
+    return (
+        f"{start}. Asked where the student's score is within {score_words.number(point['width'])} of the threshold, "
+        f"{_whole_percent(point['asked_share'])} % of the texts, both together decide "
+        f"{wording.percent(point['accuracy'])} % rightly{_instead(report, point)}. The other scores stay the student's."
+    )
+
+
 def cascade_command(report: Mapping[str, Any]) -> str | None:
     """The command that answers a file by this cascade, with the teacher as the recipe can keep it; None for a report
     without folders."""

@@ -1,5 +1,6 @@
 """A review as one self-contained page: labels that look wrong and why, overlapping classes, rows to label next."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from limbeck.report.templates import rendered
@@ -15,18 +16,22 @@ MOST_ROWS, MOST_PAIRS = 500, 50
 MOST_CHARACTERS = 1_000  # of a text
 
 
-def page(found: "Review") -> str:
+def page(content: Mapping[str, Any]) -> str:
     """The HTML. All text from outside is escaped, and no request leaves the page."""
-    return rendered(
-        TEMPLATE,
-        run=found.folder.parent.name,
-        judged=[
+    return rendered(TEMPLATE, review=content)
+
+
+def content_of(found: "Review") -> dict[str, Any]:
+    """What a page shows, in words; also of the report's."""
+    return {
+        "run": found.folder.parent.name,
+        "judged": [
             f"{one['split']}: {one['doubtful']:,} of {one['rows']:,} labels look wrong; judged by {one['by']}"
             for one in found.judged
         ],
-        rows=[_row(row) for row in found.doubtful[:MOST_ROWS]],
-        more=max(0, len(found.doubtful) - MOST_ROWS),
-        pairs=[
+        "rows": [_row(row) for row in found.doubtful[:MOST_ROWS]],
+        "doubtful": len(found.doubtful),
+        "pairs": [
             {
                 "first": pair.first,
                 "second": pair.second,
@@ -36,7 +41,7 @@ def page(found: "Review") -> str:
             }
             for pair in found.pairs[:MOST_PAIRS]
         ],
-        next_rows=[
+        "next_rows": [
             {
                 "text": _text(row.text, row.pair),
                 "teacher": _answer(row.teacher, row.teacher_sure),
@@ -44,7 +49,7 @@ def page(found: "Review") -> str:
             }
             for row in found.next_rows[:MOST_ROWS]
         ],
-    )
+    }
 
 
 def _row(row: "DoubtfulRow") -> dict[str, Any]:

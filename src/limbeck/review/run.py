@@ -9,6 +9,7 @@ from typing import Any
 from limbeck.artifacts.run_folder import open_run
 from limbeck.errors import NeedsClasses, PathUnusable
 from limbeck.pipeline.labels import LabelledRun, labelled_run
+from limbeck.pipeline.report_page import keep_review, write_report_page
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.load import load_recipe
@@ -16,7 +17,7 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.review.answers import JudgedSplit, ReviewSettings, judged_splits, out_of_fold_answers
 from limbeck.review.class_overlap import ClassPair, overlapping_classes
 from limbeck.review.next_rows import NextRow, next_rows
-from limbeck.review.page import PAGE, page
+from limbeck.review.page import PAGE, content_of, page
 from limbeck.review.sheets import CLASSES, LABELS, NEXT, refuse_edited, write_sheet
 from limbeck.review.wrong_labels import DoubtfulRow, LabelNames, doubtful_rows, unjudged_classes
 
@@ -69,7 +70,7 @@ def review(
     reporter: Reporter | None = None,
 ) -> Review:
     """Review a labelled run: RUN/review/labels.csv, next.csv with at most `count` rows, classes.csv, review.json, and
-    review.html with all of them.
+    review.html with all of them; the report's page has the most important ones.
 
     The answers behind it are kept in the folder, and are reused by the next review of the same corpus.
     """
@@ -83,7 +84,11 @@ def review(
     with open_run(folder, reporter=reporter, facts={}):  # for its lock: nothing in run.json changes
         refuse_edited(out, force=force)
         found = _found(run, recipe, settings or ReviewSettings(), out=out, count=count, reporter=reporter)
-        _write(found, is_pair=run.corpus.is_pair)
+        content = content_of(found)
+        _write(found, content, is_pair=run.corpus.is_pair)
+        keep_review(folder, content, corpus=run.corpus.fingerprint)
+        if (folder / "report" / "report.json").is_file() and not write_report_page(folder):
+            reporter.note("  report.html is that of an earlier version, and has no review in it: see review.html")
     return found
 
 
@@ -117,7 +122,7 @@ def _summary(split: JudgedSplit, doubtful: Iterable[DoubtfulRow]) -> dict[str, A
     return {"split": split.split, "rows": len(split.rows), "doubtful": found, "by": split.by}
 
 
-def _write(found: Review, *, is_pair: bool) -> None:
+def _write(found: Review, content: Mapping[str, Any], *, is_pair: bool) -> None:
     def columns(names: Iterable[str]) -> list[str]:
         return [name for name in names if name != "pair" or is_pair]
 
@@ -132,7 +137,7 @@ def _write(found: Review, *, is_pair: bool) -> None:
         (found.folder / NEXT).unlink(missing_ok=True)
     text = json.dumps(found.as_json(), indent=1, ensure_ascii=False)
     (found.folder / SUMMARY).write_text(f"{text}\n", encoding="utf-8")
-    (found.folder / PAGE).write_text(page(found), encoding="utf-8")
+    (found.folder / PAGE).write_text(page(content), encoding="utf-8")
 
 
 def _pair(pair: ClassPair) -> dict[str, Any]:

@@ -51,6 +51,9 @@ def _print_places(found: Review, console: Console) -> None:
     if found.next_rows:
         lines.append((found.folder / NEXT, f"rows worth labelling next: {len(found.next_rows):,}; fill label"))
     lines.append((found.folder / PAGE, "all of this as a page"))
+    report = found.folder.parent / "report" / "report.html"
+    if report.is_file():
+        lines.append((report, "the report, with the surest of it"))
     for path, what in lines:
         console.print(Text.assemble((str(path), "bold"), f"  {what}"), soft_wrap=True)
     if not found.next_rows:

@@ -35,12 +35,7 @@ class OnnxEngine:
         if fault := fault_of_graph(graph, facts):
             raise ArtifactDamaged(folder=graph.parent, faults=[fault])
         self._graph = graph
-        self._session = onnxruntime.InferenceSession(
-            str(graph),
-            _options(),
-            providers=["CPUExecutionProvider"],
-            enable_fallback=0,  # it would print to standard output, and try the same again
-        )
+        self._session = opened(graph)
         self._names = [value.name for value in self._session.get_inputs()]
         self._inputs, self._classes, self._threads = inputs, len(facts.labels), threads
 
@@ -75,6 +70,16 @@ class OnnxEngine:
             fault = f"its network has outputs of the shape {outputs} for {rows:,} rows and {self._classes:,} labels"
             raise ArtifactDamaged(folder=self._graph.parent, faults=[fault])
         return logits
+
+
+def opened(graph: Path | bytes) -> onnxruntime.InferenceSession:
+    """A session for a graph that may be given to onnxruntime."""
+    return onnxruntime.InferenceSession(
+        graph if isinstance(graph, bytes) else str(graph),
+        _options(),
+        providers=["CPUExecutionProvider"],
+        enable_fallback=0,  # it would print to standard output, and try the same again
+    )
 
 
 def _options() -> onnxruntime.SessionOptions:

@@ -23,7 +23,18 @@ from limbeck.timing.protocol import Case, CasePlan, Subject, time_models
 from limbeck.timing.texts import MOST_ROWS, mixed
 
 FOLDER = "search"  # inside the run
-SHARED = ("corpus", "transfer", "augmented", "pretrained", "teacher", "teachers", "labels", "chosen")
+SHARED = (
+    "corpus",
+    "transfer",
+    "augmented",
+    "pretrained",
+    "teacher",
+    "teachers",
+    "labels",
+    "chosen",
+    "foreign",
+    "taught",
+)
 KEPT = {"models", "recipe.toml", "run.json", LOCK}  # of a trial: the rest is as large as a run
 ROUNDS, SECONDS, SETTLING_SECONDS = 8, 1.0, 0.02  # of timing a model
 SHOWN = ("hidden_size", "filters", "dense_size", "embedding_size", "vector_rank", "dropout", "learning_rate")

@@ -195,6 +195,14 @@ def _digits(cell: int, *, key: str, path: Path, number: int) -> str:
         raise RowMalformed(path=path, row=number, reason=reason, advice=advice) from None
 
 
+LONGEST_VALUE = 60  # characters
+
+
+def slice_value(cell: object) -> str:
+    """The cell of a column that parts rows, as one short line; empty where the cell is."""
+    return "" if is_empty(cell) else " ".join(str(cell).split())[:LONGEST_VALUE]
+
+
 def is_empty(cell: object) -> bool:
     """Whether nothing is in a cell: white space, a null, a key that is missing, or not a number."""
     if isinstance(cell, str):

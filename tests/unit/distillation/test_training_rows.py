@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation import training_rows as room
@@ -180,3 +181,21 @@ def test_without_a_teacher_its_logits_are_zero(toy_corpus: Corpus, vocabulary: V
     assert not training_rows.teacher_logits.any()
     assert training_rows.teacher_features is None
     assert len(training_rows) == 50
+
+
+def test_foreign_rows_come_last_and_have_equal_probabilities_for_all_labels(
+    toy_corpus: Corpus, vocabulary: VocabularyFolder
+) -> None:
+    rows, foreign = toy_corpus.splits["train"], Rows.of(ids=list("abc"), texts=["x y", "z", "w"])
+
+    training_rows = read(rows, vocabulary, kind="words", labels=AnswersOfOne(), foreign=[foreign])
+
+    assert len(training_rows) == len(rows) + 3
+    assert training_rows.teacher_logits[:-3].eq(1).all()
+    assert training_rows.teacher_logits[-3:].eq(0).all()
+    assert training_rows.labels[-3:].tolist() == [-1, -1, -1]
+
+
+class AnswersOfOne:
+    def for_rows(self, ids: Any) -> Any:
+        return np.ones((len(ids), 2), np.float32)

@@ -58,7 +58,8 @@ def test_a_sound_recipe_passes(look: Look, small_student: str, tiny_teacher_fold
     assert found.kind == "recipe"
     assert {"overlap", "balance", "student-length", "teacher-length", "unknown-words", "size"} <= set(found.checked)
     assert found.not_checked.keys() == LATER | {
-        *("label-order", "teacher-chance", "teacher-steady", "transfer-overlap", "domain")
+        "abstaining",
+        *("label-order", "teacher-chance", "teacher-steady", "transfer-overlap", "domain"),
     }
     assert found.not_checked["label-order"] == "the teacher is not fine-tuned yet"
 

@@ -6,10 +6,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from limbeck.artifacts.rows import Rows
 from limbeck.judging.significance import beta_share, exact_interval
-from limbeck.judging.slices import LEAST_ROWS, MOST_ROWS, SliceTally, language_of, slices_of, words_of
+from limbeck.judging.slices import (
+    LEAST_ROWS,
+    MOST_ROWS,
+    SliceTally,
+    language_of,
+    slices_of,
+    telling_words,
+    words_of,
+)
 
 WORDS = ["film", "story", "scene", "camera", "music", "city", "garden", "road", "evening", "letter"]
+
+LETTERS = [one + other for one in "abcdefgh" for other in "abcdefgh"]
 
 
 @pytest.mark.parametrize("error", [0.05, 0.0005])
@@ -110,6 +121,37 @@ def test_the_language_of_a_few_latin_words_is_not_guessed(text: str, language: s
 def test_words_are_those_of_a_text_and_neighbouring_characters_of_chinese() -> None:
     assert words_of("A Film, a film! x 12") == {"film"}
     assert words_of("好电影 film") == {"好电", "电影", "film"}
+
+
+def test_words_that_tell_about_the_label_are_looked_at_first() -> None:
+    dice = random.Random(3)
+    texts = [f"{text} {'dreadful' if at % 2 else 'gorgeous'}" for at, text in enumerate(drawn(dice, 1_000))]
+    train = Rows.of(ids=[str(at) for at in range(1_000)], texts=texts, labels=[at % 2 for at in range(1_000)])
+    judged = [f"{text} {'dreadful' if at % 10 == 0 else ''}" for at, text in enumerate(drawn(dice, 1_000))]
+
+    telling = telling_words(train)
+    many = [f"{text} {' '.join(f'word{letter}' for letter in LETTERS)}" for text in judged]
+    padded = [text if at % 3 else many[at] for at, text in enumerate(judged)]
+    found = slices_of(padded, np.ones(1_000, dtype=bool), language="en", telling=telling)
+
+    assert telling[:2] == ["dreadful", "gorgeous"]
+    assert found is not None
+    words = [group["name"] for group in found["groups"] if group["kind"] == "word"]
+    assert "dreadful" in words, "too rare to be one of the 50 most frequent words"
+    assert len(words) == 50
+    unlabelled = Rows.of(ids=["a"], texts=["a film"])
+    assert telling_words(unlabelled) == []
+
+
+def test_values_of_a_column_are_slices() -> None:
+    texts = drawn(random.Random(4), 300)
+    groups = ["web" if at % 3 else "" for at in range(300)]
+
+    found = slices_of(texts, np.array([at % 3 == 0 for at in range(300)]), language="en", groups=groups)
+
+    assert found is not None
+    (web,) = [group for group in found["groups"] if group["kind"] == "column"]
+    assert (web["name"], web["rows"], web["accuracy"], web["is_worse"]) == ("web", 200, 0.0, True)
 
 
 def test_chunks_and_pairs_count_as_one_and_later_rows_are_left_out() -> None:

@@ -61,6 +61,7 @@ GO_WITH_ANOTHER = {  # fields that cannot be changed alone
     *("teacher.head", "corpus.task", "corpus.score_range", "transfer.partners", "student.pairing"),
     "student.vocabulary.general_words",
     "distillation.optimizer",
+    "distillation.teach_foreign",
     "distillation.losses.every",
 }
 

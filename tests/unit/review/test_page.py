@@ -4,7 +4,7 @@ from pathlib import Path
 
 from limbeck.review.class_overlap import ClassPair, Confusion
 from limbeck.review.next_rows import NextRow
-from limbeck.review.page import MOST_ROWS, page
+from limbeck.review.page import MOST_ROWS, content_of, page
 from limbeck.review.run import Review
 from limbeck.review.wrong_labels import DoubtfulRow
 
@@ -28,7 +28,7 @@ def review(**changes: object) -> Review:
 
 
 def test_it_has_every_row_with_its_reason_and_no_markup_of_others() -> None:
-    html = page(review())
+    html = page(content_of(review()))
 
     assert "&lt;b&gt;dull&lt;/b&gt; film" in html
     assert "looks bad" in html
@@ -40,9 +40,9 @@ def test_it_has_every_row_with_its_reason_and_no_markup_of_others() -> None:
 
 
 def test_long_lists_end_with_how_many_more_there_are() -> None:
-    html = page(review(doubtful=[ROW] * (MOST_ROWS + 7), pairs=[], next_rows=[]))
+    html = page(content_of(review(doubtful=[ROW] * (MOST_ROWS + 7), pairs=[], next_rows=[])))
 
     assert html.count("looks bad") == MOST_ROWS
     assert "7 more are in labels.csv" in html
     assert "Classes that overlap" not in html
-    assert "None." in page(review(doubtful=[]))
+    assert "None." in page(content_of(review(doubtful=[])))

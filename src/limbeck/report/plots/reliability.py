@@ -46,13 +46,15 @@ def _draw_bins(
 
 
 def cascade(report: Mapping[str, Any]) -> str | None:
-    """The curve, the teacher's accuracy as a line, and the cheapest point that keeps it; None without a curve."""
-    found = report.get("cascade")
+    """The curve, the teacher's accuracy as a line, and the cheapest point that keeps it; None without a curve. Of
+    scores it is about decisions at a threshold."""
+    found = report.get("cascade") or report.get("score_cascade")
     if not found or not found["points"]:
         return None
     points = sorted(found["points"], key=lambda point: point["asked_share"])
+    measure = "right decisions" if "score_threshold" in found else wording.measure(report)
     with drawing():
-        figure, axes = canvas(xlabel="texts that the teacher is asked (%)", ylabel=f"{wording.measure(report)} (%)")
+        figure, axes = canvas(xlabel="texts that the teacher is asked (%)", ylabel=f"{measure} (%)")
         shares, accuracies = ([100 * point[key] for point in points] for key in ("asked_share", "accuracy"))
         name = f"{short(found['student'])}, then teacher"
         axes.plot(shares, accuracies, color=COLOURS["student"], linewidth=1.5, label=name)

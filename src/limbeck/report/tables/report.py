@@ -87,7 +87,7 @@ def print_report(report: Mapping[str, Any], console: Console, which: Which = Whi
 def _print_words(report: Mapping[str, Any], console: Console) -> None:
     for note in [*findings.notes(report), *sentences.few_rows(report)]:
         console.print(Text("note: ", style="cyan") + Text(note, style="default"))
-    cascade = sentences.cascade(report)
+    cascade = sentences.cascade(report) or sentences.score_cascade(report)
     if cascade:
         console.print(Text(f"Cascade: {cascade}"))
     if (report.get("abstaining") or {}).get("threshold"):

@@ -7,10 +7,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.artifacts.model_profile import ModelProfile
 from limbeck.errors import ArtifactError, NeedsClasses, NothingToPredict
 from limbeck.runtime.classifier import Classifier, load
+from limbeck.runtime.drift.features import FeatureReader, feature_reader
 from limbeck.runtime.drift.signals import DriftSignal, Tallies, corrected
 from limbeck.runtime.entries import Trained, Wanted, opened_rows
 from limbeck.runtime.row import Row
@@ -89,7 +90,8 @@ def drift(
     if profile is None:
         raise NothingKeptOfDev(folder=folder.folder)
     wanted = _wanted(classifier, text=text, pair=pair, trained=as_in_training(folder.folder))
-    tallies = Tallies(profile, classifier.facts, word_counter(folder, classifier.facts))
+    reader = _reader(folder, classifier.facts, profile)
+    tallies = Tallies(profile, classifier.facts, word_counter(folder, classifier.facts), reader)
     with opened_rows(source, wanted, format=format, header=header, quoting=quoting, encoding=encoding) as rows:
         counted = _CountedInput(row for chunk in rows.chunks(CHUNK_ROWS) for row in chunk.rows)
         for part in _parts(counted if sample is None else drawn(counted, sample)):
@@ -109,8 +111,18 @@ def drift(
         level=alpha / looks,
         is_drift=any(signal.is_drift for signal in signals),
         signals=signals,
-        not_compared=not_compared(profile, has_words=tallies.has_words),
+        not_compared=not_compared(profile, has_words=tallies.has_words, has_features=reader is not None),
     )
+
+
+def _reader(folder: ModelFolder, facts: ModelFacts, profile: ModelProfile) -> FeatureReader | None:
+    """None if the profile keeps nothing to compare features with, or what it keeps is about another network."""
+    kept = profile.sketch.features if profile.sketch else None
+    reader = feature_reader(folder, facts) if kept is not None else None
+    if kept is None or reader is None:
+        return None
+    width = reader.features([("", "") if facts.pair else ""]).shape[1]
+    return reader if width == kept.width else None
 
 
 def _refuse_numbers(*, alpha: float, looks: int, sample: int | None) -> None:
@@ -156,12 +168,14 @@ def drawn(rows: Iterable[Row], most: int) -> list[Row]:
     return kept
 
 
-def not_compared(profile: ModelProfile, *, has_words: bool) -> dict[str, str]:
+def not_compared(profile: ModelProfile, *, has_words: bool, has_features: bool) -> dict[str, str]:
     """The signals that are missing, and why."""
     if profile.sketch is None:
         old = "the profile of an earlier version does not keep it; run the recipe again"
-        return dict.fromkeys(("unknown words", "labels", "length", "frequent words"), old)
+        return dict.fromkeys(("unknown words", "labels", "length", "frequent words", "features"), old)
     found = {}
+    if not has_features:
+        found["features"] = "the profile keeps nothing of this network's features; run the recipe again"
     if not has_words or profile.sketch.unknown is None:
         found["unknown words"] = "to this model no word is unknown"
     if not has_words or not profile.sketch.tokens:

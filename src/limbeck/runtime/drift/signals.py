@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.artifacts.dev_sketch import DevSketch
+from limbeck.artifacts.dev_sketch import DevSketch, FeatureSketch
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.artifacts.model_profile import ModelProfile
+from limbeck.runtime.drift.features import FeatureReader, distances
 from limbeck.runtime.drift.p_values import fisher_p, holm, kolmogorov_p, shares_p
 from limbeck.runtime.drift.sketch import marked, text_numbers
 from limbeck.runtime.drift.tallies import LabelTally, QuantileTally, TokenTally
 from limbeck.runtime.probabilities import THRESHOLD, confidence
 from limbeck.runtime.row import Row
 from limbeck.runtime.unknown_words import WordCounter
+
+DIGITS_OF = {"length": 1, "features": 2}  # of the signals that are no shares
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,17 @@ class DriftSignal:
 class Tallies:
     """What is counted of a stream."""
 
-    def __init__(self, profile: ModelProfile, facts: ModelFacts, counter: WordCounter | None) -> None:
+    def __init__(
+        self,
+        profile: ModelProfile,
+        facts: ModelFacts,
+        counter: WordCounter | None,
+        reader: FeatureReader | None = None,
+    ) -> None:
         self._profile, self._facts, self._counter = profile, facts, counter
         self.has_words, self.rows = counter is not None, 0
+        kept_features = profile.sketch.features if profile.sketch else None
+        self._features = _FeatureTally(kept_features, reader) if kept_features and reader else None
         kept = profile.confidence_quantiles
         mean = (sum(kept) - (kept[0] + kept[-1]) / 2) / (len(kept) - 1)  # of values between them
         self._confidence = QuantileTally(kept, mean=mean, slack=1 / profile.rows)
@@ -49,6 +60,8 @@ class Tallies:
         several = self._facts.multi_label
         self._confidence.add(confidence(probabilities, multi_label=several))
         self.rows += len(rows)
+        if self._features is not None:
+            self._features.add(rows)
         if self._texts is not None:
             predicted = (probabilities >= THRESHOLD).astype(np.int64) if several else probabilities.argmax(axis=1)
             self._texts.add(rows, self._counter, predicted)
@@ -58,7 +71,24 @@ class Tallies:
         found = [_by_quantiles("confidence", self._confidence, others=self._profile.rows, meaning="mean confidence")]
         if self._texts is not None:
             found += self._texts.signals(self._profile.rows, self._facts)
+        if self._features is not None:
+            found.append(self._features.signal(self._profile.rows))
         return found
+
+
+class _FeatureTally:
+    """How far the features of a stream are from those of the training rows."""
+
+    def __init__(self, sketch: FeatureSketch, reader: FeatureReader) -> None:
+        self._sketch, self._reader = sketch, reader
+        self._distances = QuantileTally.of(sketch.distances)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        self._distances.add(distances(self._sketch, self._reader.features(rows)))
+
+    def signal(self, others: int) -> DriftSignal:
+        meaning = "mean distance of a text's features from those of the training rows"
+        return _by_quantiles("features", self._distances, others=others, meaning=meaning)
 
 
 class _TextTallies:
@@ -155,7 +185,7 @@ def _sentence(signal: DriftSignal, *, is_drift: bool) -> str:
 
 
 def _number(name: str, value: float) -> str:
-    return f"{value:,.1f}" if name == "length" else f"{100 * value:.1f} %"
+    return f"{value:,.{DIGITS_OF[name]}f}" if name in DIGITS_OF else f"{100 * value:.1f} %"
 
 
 def _size(signal: DriftSignal) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.artifacts.dev_sketch import MOST_TOKENS, QUANTILES, DevSketch, QuantileSketch
+from limbeck.artifacts.dev_sketch import MOST_TOKENS, QUANTILES, DevSketch, FeatureSketch, QuantileSketch
 from limbeck.runtime.row import Row, characters, stripped
 from limbeck.runtime.unknown_words import WordCounter
 
@@ -42,7 +42,9 @@ def marked(predicted: npt.NDArray[np.integer], *, classes: int) -> Bools:
     return np.asarray(predicted == 1 if predicted.ndim == 2 else predicted[:, np.newaxis] == np.arange(classes))
 
 
-def dev_sketch(rows: Sequence[Row], counter: WordCounter | None, *, given: Bools) -> DevSketch:
+def dev_sketch(
+    rows: Sequence[Row], counter: WordCounter | None, *, given: Bools, features: FeatureSketch | None = None
+) -> DevSketch:
     """Of at least one row of dev; `given` is (rows, classes), the labels that the model gives them.
 
     Frequent tokens are chosen by every second row and counted in the others: in the rows that they were chosen by, they
@@ -56,6 +58,7 @@ def dev_sketch(rows: Sequence[Row], counter: WordCounter | None, *, given: Bools
         predicted=tuple(map(_rounded, given.mean(axis=0).tolist())),
         tokens=tuple(_shares(_frequent(numbers.tokens[::2], counter), counted)) if counted else (),
         token_rows=len(counted),
+        features=features,
     )
 
 

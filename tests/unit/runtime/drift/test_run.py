@@ -10,6 +10,7 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from limbeck.artifacts.manifest import MANIFEST, Key, write_manifest
@@ -19,11 +20,12 @@ from limbeck.artifacts.rows import Rows
 from limbeck.errors import NothingToPredict
 from limbeck.export.profile import Origin, write_profile
 from limbeck.runtime.classifier import load
+from limbeck.runtime.drift.features import feature_sketch
 from limbeck.runtime.drift.run import DriftResult, NothingKeptOfDev, drawn, drift
 
 NEUTRAL = ["film", "story", "scene", "camera", "music", "city", "garden", "the", "a", "slowly"]
 DEV_ROWS = 400
-NAMES = ["confidence", "unknown words", "labels", "length", "frequent words"]
+NAMES = ["confidence", "unknown words", "labels", "length", "frequent words", "features"]
 
 
 def texts_of(dice: random.Random, rows: int, *, gorgeous: float = 0.5, unknown: float = 0.05) -> list[str]:
@@ -47,15 +49,23 @@ def with_dev(model_folder: Path, tmp_path: Path) -> Callable[[Sequence[Any]], Pa
     return lambda texts: profiled(model_folder, tmp_path / "model", texts)
 
 
-def profiled(model: Path, folder: Path, texts: Sequence[Any]) -> Path:
+def profiled(model: Path, folder: Path, texts: Sequence[Any], *, trained: Sequence[Any] | None = None) -> Path:
     if not folder.exists():
         shutil.copytree(model, folder)
+    rows, train = rows_of(texts), rows_of(trained or train_texts(texts))
+    made = ModelFolder(folder)
+    write_profile(folder, made.facts(), rows=rows, logits_of=load(model).logits, origin=Origin(train=train))
+    return signed(folder)
+
+
+def rows_of(texts: Sequence[Any]) -> Rows:
     firsts = [text if isinstance(text, str) else text[0] for text in texts]
     pairs = None if isinstance(texts[0], str) else [text[1] for text in texts]
-    rows = Rows.of(ids=[str(number) for number in range(len(texts))], texts=firsts, pairs=pairs)
-    made = ModelFolder(folder)
-    write_profile(folder, made.facts(), rows=rows, logits_of=load(model).logits, origin=Origin())
-    return signed(folder)
+    return Rows.of(ids=[str(number) for number in range(len(texts))], texts=firsts, pairs=pairs)
+
+
+def train_texts(like: Sequence[Any]) -> Sequence[Any]:
+    return texts_of(random.Random(99), 300) if isinstance(like[0], str) else like
 
 
 def compared(model: Path, texts: Sequence[str], **options: Any) -> DriftResult:
@@ -151,6 +161,23 @@ def test_a_profile_of_an_earlier_version_says_what_cannot_be_compared(with_dev: 
     assert [one.name for one in found.signals] == ["confidence"]
     assert set(found.not_compared) == {*NAMES} - {"confidence"}
     assert "earlier version" in found.not_compared["labels"]
+
+
+def test_features_of_another_network_are_not_compared(with_dev: Callable[..., Path]) -> None:
+    texts = texts_of(random.Random(7), DEV_ROWS)
+    model = with_dev(texts)
+    kept = ModelFolder(model).profile()
+    assert kept is not None
+    assert kept.sketch is not None
+    assert kept.sketch.features is not None
+    wider = feature_sketch(np.eye(40), np.eye(40))
+
+    for features in (None, wider):
+        save_profile(model, replace(kept, sketch=replace(kept.sketch, features=features)))
+        found = compared(signed(model), texts)
+
+        assert "features" not in [one.name for one in found.signals]
+        assert "nothing of this network's features" in found.not_compared["features"]
 
 
 def test_a_model_without_profile_is_refused_with_advice(model_folder: Path, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from limbeck.labeling.source import (
     Teacher,
     TeacherSource,
 )
-from limbeck.labeling.store import LabelStore
+from limbeck.labeling.store import LabelStore, Root
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.labeling import Labeling
 
@@ -73,7 +73,7 @@ def answers_of(
     index: TextIndex,
     texts: int,
     classes: int,
-    root: Path,
+    root: Root,
     is_alone: bool,
     reporter: Reporter,
 ) -> AskedTeacher:
@@ -81,7 +81,7 @@ def answers_of(
 
     def forget(shard: Path) -> None:
         reporter.note(f"  label store: {shard.name} is damaged; the teacher is asked again for its texts")
-        shard.unlink(missing_ok=True)
+        store.remove(shard)
 
     pooling: Pooling | None = section.features if section.features in ("cls", "mean") else None
     store = LabelStore(root, teacher=source.fingerprint, classes=classes, pooling=pooling)
@@ -99,7 +99,7 @@ def answers_of(
 
 
 def asked_rows(
-    source: TeacherSource, section: Labeling, *, rows: Rows, classes: int, root: Path, reporter: Reporter
+    source: TeacherSource, section: Labeling, *, rows: Rows, classes: int, root: Root, reporter: Reporter
 ) -> Logits:
     """(rows, classes): one teacher's logits of these rows alone, from the store or from the teacher, then stored."""
     index = TextIndex({"rows": rows})
@@ -220,7 +220,7 @@ def _long_texts_first(index: TextIndex, is_missing: npt.NDArray[np.bool_]) -> np
     Rows of one shard then have similar lengths, and if memory runs out, it does so at the start. One number per row
     encodes both, so that it can be sorted in place.
     """
-    queue = np.empty(int(is_missing.sum()), dtype=np.uint64)
+    queue: npt.NDArray[np.uint64] = index.column(int(is_missing.sum()), np.uint64)
     done = 0
     for start, part in index.slices():
         inside = np.flatnonzero(is_missing[start : start + len(part)])
@@ -237,4 +237,4 @@ def _refuse_loss(answered: AskedTeacher, *, index: TextIndex, unanswered: npt.ND
     is_missing[unanswered] = False
     if is_missing.any():
         lost = index.ids_of(np.flatnonzero(is_missing))
-        raise LabelsDoNotCover(labels=answered.store.folder, missing=lost, total=len(index))
+        raise LabelsDoNotCover(labels=answered.store.place, missing=lost, total=len(index))

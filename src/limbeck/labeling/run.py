@@ -18,6 +18,7 @@ from limbeck.labeling.combine import Combine, combined
 from limbeck.labeling.index import TextIndex
 from limbeck.labeling.places import read_labels
 from limbeck.labeling.source import TeacherSource
+from limbeck.labeling.store import Root, SharedStore, local_part
 from limbeck.progress import Reporter
 from limbeck.recipe.labeling import Labeling
 
@@ -64,7 +65,7 @@ def label(
     combine: Combine,
     uncovered: Literal["stop", "skip"],
     fingerprint: str,
-    store: Path,
+    store: Root,
     out: Path,
     key: Key,
     reporter: Reporter,
@@ -79,7 +80,7 @@ def label(
     if section.features in ("cls", "mean") and len(sources) > 1:
         raise ValueError("features of several teachers have no common meaning")
     with written_atomically(out, kind="labels", key=key) as scratch:
-        index = TextIndex(rows)
+        index = TextIndex(rows, folder=local_part(store))
         texts, texts_by_split = index.distinct_texts()
         answered = [
             answers_of(
@@ -193,7 +194,10 @@ def _asking(answered: Sequence[AskedTeacher], *, texts: int, store: str) -> dict
     }
 
 
-def _path_from(run: Path, store: Path) -> str:
-    """The relative path from a run to a store next to it, as both may be moved together; else the absolute path."""
+def _path_from(run: Path, store: Root) -> str:
+    """The relative path from a run to a store next to it, as both may be moved together; else the absolute path, or the
+    address."""
+    if isinstance(store, SharedStore):
+        return store.address
     run, store = run.resolve(), store.resolve()
     return os.path.relpath(store, run) if store.is_relative_to(run.parent) else str(store)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from limbeck.artifacts.answers import Logits
 from limbeck.artifacts.atomic_folder import copied
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.file_systems import is_address
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.rows import Rows
@@ -18,6 +19,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.labeling import label
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
+from limbeck.labeling.store import Root, SharedStore
 from limbeck.pipeline.keys import ExtraText, settings_of, texts
 from limbeck.pipeline.pretraining import Pretrained
 from limbeck.recipe.decisions import settings
@@ -190,9 +192,17 @@ def _asking(recipe: Recipe, corpus: Corpus, run: RunFolder) -> AskAndKeep:
     return ask
 
 
-def store_of(recipe: Recipe, folder: Path) -> Path:
+def store_of(recipe: Recipe, folder: Path) -> Root:
     """The label store of the run in this folder."""
-    return Path(recipe.labeling.store) if recipe.labeling.store else folder.parent / LABEL_STORE
+    return root_of(recipe.labeling.store, folder)
+
+
+def root_of(store: str | None, folder: Path) -> Root:
+    """The label store that a recipe names, for the run in this folder."""
+    local = folder.parent / LABEL_STORE
+    if store is None:
+        return local
+    return SharedStore(store, local) if is_address(store) else Path(store)
 
 
 def encoder_section(recipe: Recipe) -> EncoderTeacher:

@@ -1,6 +1,6 @@
 """The index of a label store at a hundred million synthetic keys: time to build, bytes, memory, lookups a second.
 
-    python benchmarks/label_index.py [--keys 1000000 100000000] [--folder DIR] [--out benchmarks/results/label_index.json]
+    python -m benchmarks.label_index [--keys 1000000 100000000] [--folder DIR] [--out FILE.json]
 
 Every size is a process of its own. Keys are pseudo-random numbers from a seed, as the hashes of texts are, in shards of
 rows_per_shard rows; the shards themselves are not written, as they would take twice the disk and their reading is
@@ -99,12 +99,12 @@ def _keys(block: int, count: int) -> npt.NDArray[np.uint64]:
 
 def _wanted(count: int) -> Iterator[npt.NDArray[np.uint64]]:
     """Keys to look up: half of each batch from anywhere in the index, half from nowhere in it."""
-    dice, rows = np.random.default_rng([SEED, 1, 1]), ROWS_PER_SHARD * SHARDS_AT_ONCE
+    dice, rows = np.random.default_rng(SEED + 2), ROWS_PER_SHARD * SHARDS_AT_ONCE
     for number in range(LOOKUPS // AT_ONCE):
         block = int(dice.integers(0, -(-count // rows)))
         known = _keys(block, min(rows, count - block * rows))
         known = known[dice.integers(0, len(known), size=AT_ONCE // 2)]
-        unknown = np.random.default_rng([SEED, 2, number]).integers(0, 2**64, size=known.shape, dtype=np.uint64)
+        unknown = np.random.default_rng([SEED + 1, number]).integers(0, 2**64, size=known.shape, dtype=np.uint64)
         yield dice.permutation(np.concatenate([known, unknown]))
 
 

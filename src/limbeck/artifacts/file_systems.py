@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +72,12 @@ class RemoteFolder:
         with remote_errors(self.address):
             info = self.system.get_file_info(f"{self.path}/{name}")
         return info.size if info.type == FileType.File else None
+
+    def modified(self, names: Sequence[str]) -> list[int]:
+        """When each of these files was changed, in nanoseconds since 1970."""
+        with remote_errors(self.address):
+            found = self.system.get_file_info([f"{self.path}/{name}" for name in names])
+        return [int(info.mtime_ns or 0) for info in found]
 
     def read(self, name: str) -> bytes:
         """Raises FileNotFoundError."""

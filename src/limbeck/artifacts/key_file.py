@@ -25,6 +25,7 @@ MAGIC = b"limbeck-keys-1\n\0"
 LENGTH_BYTES = 8
 BUCKETS = 256  # files that the records are spread over while a file is built; each is then sorted in memory
 RECORDS_AT_ONCE = 1 << 19  # 12 MB
+WINDOW = 1 << 23  # records of a file that are mapped at a time: 200 MB
 KEYS_PER_RANGE = 1024
 MOST_RANGES = 1 << 20
 
@@ -76,8 +77,7 @@ class KeyFile:
         places = np.full(len(wanted), -1, dtype=np.int64)
         numbers = np.zeros((2, len(wanted)), dtype=np.uint32)
         order = np.argsort(wanted[:, 0], kind="stable")  # neighbours in the file are read together
-        for start in range(0, len(wanted), RECORDS_AT_ONCE):
-            inside = order[start : start + RECORDS_AT_ONCE]
+        for inside in self._by_window(order, wanted):
             found = self._find(wanted[inside])
             places[inside] = found
             known = found >= 0
@@ -85,6 +85,14 @@ class KeyFile:
                 numbers[row, inside[known]] = self.records[name][found[known]]
             self.release()
         return places, numbers[0], numbers[1]
+
+    def _by_window(self, order: npt.NDArray[np.int64], wanted: Keys) -> Iterator[npt.NDArray[np.int64]]:
+        """The wanted keys in parts, each for one part of the file: a page that is touched may bring megabytes."""
+        starts = self._starts[_range_of(wanted[order, 0], len(self._starts) - 1)]
+        cuts = np.flatnonzero(np.diff(starts // WINDOW)) + 1
+        for part in np.split(order, cuts):
+            for start in range(0, len(part), RECORDS_AT_ONCE):
+                yield part[start : start + RECORDS_AT_ONCE]
 
     def _find(self, wanted: Keys) -> npt.NDArray[np.int64]:
         """Binary search inside of the range of each key, for all keys at once."""

@@ -37,6 +37,7 @@ def test_pieces_of_any_size_make_the_same_file(tmp_path: Path, monkeypatch: pyte
     whole = write_key_file(tmp_path / "whole", [records_of(keys, numbers(1000), 7)], facts={})
 
     monkeypatch.setattr(key_file, "RECORDS_AT_ONCE", 64)
+    monkeypatch.setattr(key_file, "WINDOW", 100)
     parts = (records_of(keys[at : at + 37], numbers(1000)[at : at + 37], 7) for at in range(0, 1000, 37))
     pieced = write_key_file(tmp_path / "pieced", parts, facts={})
 

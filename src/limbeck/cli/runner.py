@@ -1,13 +1,18 @@
 """Where work is done: in this process, or by the workers of a Ray cluster; and what `predict` does with many files."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from limbeck.cli.output import row_progress
 from limbeck.errors import PathUnusable
+
+if TYPE_CHECKING:
+    from limbeck.cluster.asking import RayRunner
 
 RunnerOption = Annotated[
     Literal["local", "ray"] | None,
@@ -25,6 +30,16 @@ WorkersOption = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="With --runner ray: how many. Default: as many as the cluster has room for."),
 ]
+
+
+@contextmanager
+def asking_on_ray(address: str | None, workers: int | None) -> "Iterator[RayRunner]":
+    """What asks teachers on a cluster; refuses at once if there is none."""
+    from limbeck.cluster.asking import RayRunner
+    from limbeck.cluster.workers import Resources, connected
+
+    with connected(address) as ray:
+        yield RayRunner(ray, Resources(workers=workers, is_on_gpu=True))
 
 
 def refuse_with_pieces(**options: object) -> None:

@@ -21,7 +21,7 @@ from limbeck.runtime.row import Row
 from limbeck.runtime.score_answers import ParquetScores
 from limbeck.runtime.stream import answered
 
-Runner = Literal["local", "ray"]
+Where = Literal["local", "ray"]
 PLAN = (
     "_limbeck/plan.json"  # what the folder is made from; names with _ are not read as data by what reads such folders
 )
@@ -142,7 +142,7 @@ def predict_files(
     out: str | Path,
     *,
     reading: Reading,
-    runner: Runner = "local",
+    runner: Where = "local",
     address: str | None = None,
     resources: Resources | None = None,
     watch: Callable[[int], None] = lambda _: None,
@@ -185,7 +185,7 @@ def _done(
     classifier: Classifier,
     missing: list[Piece],
     work: PieceWork,
-    runner: Runner,
+    runner: Where,
     address: str | None,
     resources: Resources,
     result: Predicted,

@@ -5,7 +5,7 @@
 Every size is a process of its own. Keys are pseudo-random numbers from a seed, as the hashes of texts are, in shards of
 rows_per_shard rows; the shards themselves are not written, as they would take twice the disk and their reading is
 measured by benchmarks/label_store.py. Looked up are keys of the index and as many that it does not have, at random,
-65,536 at a time, as a worker asks. Memory is the peak of the process, pages of the file included.
+524,288 at a time, as labeling asks. Memory is the peak of the process, pages of the file included.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from limbeck.artifacts.key_file import Records, records_of, write_key_file
 
 ROWS_PER_SHARD = 4096
 SHARDS_AT_ONCE = 64
-LOOKUPS, AT_ONCE = 1 << 22, 1 << 16
+LOOKUPS, AT_ONCE = 1 << 22, 1 << 19
 SEED = 0
 
 

@@ -25,7 +25,7 @@ MAGIC = b"limbeck-keys-1\n\0"
 LENGTH_BYTES = 8
 BUCKETS = 256  # files that the records are spread over while a file is built; each is then sorted in memory
 RECORDS_AT_ONCE = 1 << 19  # 12 MB
-WINDOW = 1 << 23  # records of a file that are mapped at a time: 200 MB
+WINDOW = 1 << 24  # records of a file that are mapped at a time: 400 MB
 KEYS_PER_RANGE = 1024
 MOST_RANGES = 1 << 20
 

@@ -38,8 +38,9 @@ def asking_on_ray(address: str | None, workers: int | None) -> "Iterator[RayRunn
     from limbeck.cluster.asking import RayRunner
     from limbeck.cluster.workers import Resources, connected
 
-    with connected(address) as ray:
-        yield RayRunner(ray, Resources(workers=workers, is_on_gpu=True))
+    resources = Resources(workers=workers, is_on_gpu=True)
+    with connected(address, resources=resources) as ray:
+        yield RayRunner(ray, resources)
 
 
 def refuse_with_pieces(**options: object) -> None:

@@ -178,6 +178,9 @@ def predict_files(
             )
     if result.lost:
         raise PiecesLost(out=str(out), lost=dict(sorted(result.lost.items())), pieces=len(pieces))
+    for name in place.files():
+        if name.endswith(".partial"):  # of a worker or a command that was killed
+            place.remove(name)
     return result
 
 
@@ -198,7 +201,7 @@ def _done(
             yield piece, piece_done(piece, classifier, work)
         return
     with ExitStack() as stack:
-        ray = stack.enter_context(connected(address))
+        ray = stack.enter_context(connected(address, resources=resources))
         model = ray.put(classifier.portable())
         crew = dispatch(ray, PredictingWorker, (model, work), resources, note=note)
         crew.workers = min(crew.workers, len(missing))

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -55,14 +55,16 @@ class Resources:
 
 
 @contextmanager
-def connected(address: str | None) -> Iterator[Any]:
+def connected(address: str | None, *, resources: Resources | None = None) -> Iterator[Any]:
     """Ray's module, connected to the cluster at the address ("auto": the one of this machine), or to one of its own on
-    this machine, which ends with the block."""
+    this machine, which ends with the block and has room for as many workers as are asked for."""
     ray = _ray()
     if ray.is_initialized():
         yield ray
         return
-    options: dict[str, Any] = {"include_dashboard": False} if address is None else {"address": address}
+    options: dict[str, Any] = {"address": address} if address else {"include_dashboard": False}
+    if resources and resources.workers and not address:
+        options["num_cpus"] = max(resources.workers * resources.threads, os.cpu_count() or 1)
     try:
         ray.init(**options, namespace=NAMESPACE, log_to_driver=False, configure_logging=False)
     except (ConnectionError, ValueError, RuntimeError, OSError, TimeoutError) as error:
@@ -139,7 +141,7 @@ class Dispatch(Generic[Work]):
     _failed_starts: int = 0
     lost: int = 0  # workers
 
-    def results(self, work: Iterable[Work]) -> Iterator[tuple[Work, Any]]:
+    def results(self, work: Iterable[Work]) -> Generator[tuple[Work, Any], None, None]:
         """(work, result) as they come, in any order; `Lost` for work that ended its workers ATTEMPTS times.
 
         No more is taken from `work` than the workers have room for. An error inside a worker is raised here.

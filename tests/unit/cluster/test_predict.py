@@ -54,13 +54,16 @@ def test_the_same_call_predicts_only_what_is_missing(
         return real(piece, *rest)
 
     real = module.piece_done
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(module, "piece_done", dies_at_third)
+    monkeypatch.setattr(module, "piece_done", dies_at_third)
+    with pytest.raises(KeyboardInterrupt):
         predict_files(model, [str(data)], tmp_path / "out", reading=Reading())
+    monkeypatch.setattr(module, "piece_done", real)
 
+    (tmp_path / "out" / "part-000004.parquet.0.partial").write_bytes(b"of a killed worker")
     found = predict_files(model, [str(data)], tmp_path / "out", reading=Reading())
 
     assert (found.found, found.pieces, found.rows) == (2, 7, 603)
+    assert not list((tmp_path / "out").glob("*.partial"))
     complete = predict_files(model, [str(data)], tmp_path / "other", reading=Reading())
     assert (complete.found, complete.rows) == (0, 603)
     assert parts(tmp_path / "out") == parts(tmp_path / "other")

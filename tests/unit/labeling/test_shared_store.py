@@ -53,7 +53,8 @@ def write(store: LabelStore, texts: list[str]) -> None:
 def labels_of(store: LabelStore, texts: list[str]) -> list[float]:
     index = TextIndex({"train": Rows.of(ids=texts, texts=texts)})
     places = locate(index, store, on_damage=store.remove)
-    return read_labels(index, places, store, slice(0, len(texts)))[0][:, 0].tolist()
+    logits, _ = read_labels(index, places, store, slice(0, len(texts)))
+    return [float(value) for value in logits[:, 0]]
 
 
 def test_what_one_machine_writes_the_other_reads(address: str, tmp_path: Path) -> None:

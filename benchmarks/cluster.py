@@ -6,12 +6,14 @@ A Bi-LSTM of 150 units in int8 with random weights (benchmarks/runtime_models.py
 files, one thread a worker: in this process, then on 1, 2 and 4 workers. Then the same on 2 workers of which one is
 ended with SIGKILL every few seconds, and with the whole command ended with SIGKILL when a third is done, and started
 again. Every folder is compared with that of the one process, byte for byte. Labels: the same rows through
-`labeling.label` with a teacher that costs nothing, here and by workers. Times are the commands', starting included;
-on a machine with fewer cores than workers, or with other work, only ratios mean something.
+`labeling.label` with a teacher that costs nothing, here and by workers. Seconds are the commands', starting included;
+steady ones are from the first finished piece to the last. On a machine with fewer cores than workers, or with other
+work, only ratios mean something.
 """
 
 import argparse
 import json
+import os
 import random
 import signal
 import subprocess
@@ -71,13 +73,22 @@ def measured(folder: Path, rows: int) -> dict[str, Any]:
     write_files(folder / "rows", rows)
     predict = [sys.executable, "-m", "limbeck", "predict", str(model), str(folder / "rows"), "--threads", "1"]
     alone = _timed([*predict, "--runner", "local", "--out", str(folder / "alone")])
-    found: dict[str, Any] = {"rows": rows, "one_process_seconds": alone, "workers": {}}
+    steady = _steady(folder / "alone")
+    found: dict[str, Any] = {
+        "rows": rows,
+        "one_process_seconds": alone,
+        "one_process_steady_seconds": steady,
+        "load_average": round(os.getloadavg()[0], 1),
+        "workers": {},
+    }
     for workers in (1, 2, 4):
         out = folder / f"workers-{workers}"
         seconds = _timed([*predict, *_on_ray(workers), "--out", str(out)])
         found["workers"][workers] = {
             "seconds": seconds,
             "of_one_process": round(seconds / alone, 3),
+            "steady_seconds": _steady(out),
+            "steady_of_one_process": round(_steady(out) / _steady(folder / "alone"), 3),
             "same_bytes": _is_same(folder / "alone", out),
         }
         print(workers, found["workers"][workers], file=sys.stderr, flush=True)
@@ -229,6 +240,12 @@ def _workers_of(driver: psutil.Process) -> list[psutil.Process]:
         except psutil.Error:  # it has just ended
             continue
     return found
+
+
+def _steady(out: Path) -> float:
+    """Seconds for all pieces, without those in which processes and models start: from the first finished piece on."""
+    done = sorted(path.stat().st_mtime for path in (out / "_limbeck" / "done").iterdir())
+    return round((done[-1] - done[0]) * len(done) / (len(done) - 1), 1)
 
 
 def _is_same(first: Path, second: Path) -> bool:

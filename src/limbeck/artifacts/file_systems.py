@@ -14,12 +14,18 @@ from limbeck.errors import DependencyMissing, PathUnusable
 
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.I)
 OBJECT_STORES = ("s3", "gcs", "abfs")  # an object is there when all of it is; there are no folders to make
+PARTIAL = ".partial"
 KINDS = "s3://, gs://, abfs://, hdfs://, file://"
 
 
 def is_address(place: str | Path) -> bool:
     """Whether it is an address of a file system, and not a path of this machine."""
     return isinstance(place, str) and ADDRESS.match(place) is not None
+
+
+def is_partial(name: str) -> bool:
+    """Whether it is the name of a file that is being written, or that a killed process has left."""
+    return name.endswith(PARTIAL)
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,7 @@ class RemoteFolder:
     def writing(self, name: str) -> Iterator[Any]:
         """A file to write, which gets its name when the block ends without an error."""
         path = f"{self.path}/{name}"
-        scratch = f"{path}.{uuid4().hex}.partial"
+        scratch = f"{path}.{uuid4().hex}{PARTIAL}"
         with remote_errors(self.address):
             if self.system.type_name not in OBJECT_STORES:
                 self.system.create_dir(path.rpartition("/")[0], recursive=True)

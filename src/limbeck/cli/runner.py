@@ -66,7 +66,7 @@ def predict_pieces(
     engine: Any,
 ) -> None:
     """Predict files into a folder, and say what came of it."""
-    from limbeck.cluster.pieces import Reading
+    from limbeck.cluster.pieces import InputForm
     from limbeck.cluster.predict import predict_files
     from limbeck.cluster.workers import Resources
     from limbeck.runtime.classifier import load
@@ -84,7 +84,7 @@ def predict_pieces(
             classifier,
             files,
             out,
-            reading=Reading(**reading, trained=as_in_training(model)),
+            reading=InputForm(**reading, trained=as_in_training(model)),
             runner=runner,
             address=address,
             resources=Resources(workers=workers, threads=each or 1),

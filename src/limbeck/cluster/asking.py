@@ -55,7 +55,7 @@ class CarriedFolder:
                 (scratch / name).parent.mkdir(parents=True, exist_ok=True)
                 (scratch / name).write_bytes(content)
             try:
-                scratch.rename(copy)
+                scratch.replace(copy)
             except OSError:  # another worker was faster
                 shutil.rmtree(scratch)
         return copy

@@ -56,7 +56,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputForm:
     """How files are read, as the options of `limbeck predict` say."""
 
     format: FileFormat = "auto"
@@ -83,7 +83,7 @@ def input_files(places: Sequence[str]) -> list[InputFile]:
     return found
 
 
-def pieces_of(files: Sequence[InputFile], reading: Reading) -> list[Piece]:
+def pieces_of(files: Sequence[InputFile], reading: InputForm) -> list[Piece]:
     """All pieces, in order: the same for the same files."""
     pieces: list[Piece] = []
     for file in files:
@@ -93,7 +93,7 @@ def pieces_of(files: Sequence[InputFile], reading: Reading) -> list[Piece]:
 
 
 @contextmanager
-def rows_of(piece: Piece, reading: Reading, *, is_pair: bool) -> Iterator[InputRows]:
+def rows_of(piece: Piece, reading: InputForm, *, is_pair: bool) -> Iterator[InputRows]:
     """The rows of a piece; those of JSON and Parquet without a text are Unreadable, and no error."""
     wanted = Wanted(text=reading.text, pair=reading.pair, is_pair=is_pair, trained=reading.trained or Trained())
     with piece.file.folder.opened(piece.file.name) as stream:
@@ -143,7 +143,7 @@ def _row_groups(file: InputFile) -> Iterator[tuple[int, ...]]:
         yield tuple(waiting)
 
 
-def _is_parquet(file: InputFile, reading: Reading) -> bool:
+def _is_parquet(file: InputFile, reading: InputForm) -> bool:
     form = TableForm(format=reading.format, by_options=True)
     return named_format(Path(file.name), form=form) == "parquet"
 

@@ -8,10 +8,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
-from limbeck.artifacts.file_systems import RemoteFolder, is_address
+from limbeck.artifacts.file_systems import RemoteFolder, is_address, is_partial
 from limbeck.artifacts.manifest import read_manifest
 from limbeck.artifacts.model_folder import ModelFacts
-from limbeck.cluster.pieces import InputFile, Piece, Reading, input_files, pieces_of, rows_of
+from limbeck.cluster.pieces import InputFile, InputForm, Piece, input_files, pieces_of, rows_of
 from limbeck.cluster.workers import Lost, Resources, connected, dispatch
 from limbeck.errors import DataError, PathUnusable, some
 from limbeck.runtime.answers import ParquetAnswers
@@ -75,7 +75,7 @@ class PiecesLost(DataError):
 class PieceWork:
     """All that a worker needs beside the model."""
 
-    reading: Reading
+    reading: InputForm
     out: RemoteFolder
 
     def predicted(self, piece: Piece, classifier: Classifier) -> PieceDone:
@@ -141,7 +141,7 @@ def predict_files(
     files: Sequence[str],
     out: str | Path,
     *,
-    reading: Reading,
+    reading: InputForm,
     runner: Where = "local",
     address: str | None = None,
     resources: Resources | None = None,
@@ -176,12 +176,15 @@ def predict_files(
             result.lost[piece.name] = (
                 done if isinstance(done, str) else f"it ended {done.attempts} workers: {done.reason}"
             )
-    if result.lost:
-        raise PiecesLost(out=str(out), lost=dict(sorted(result.lost.items())), pieces=len(pieces))
-    for name in place.files():
-        if name.endswith(".partial"):  # of a worker or a command that was killed
-            place.remove(name)
+    _refuse_lost(result, out=str(out), pieces=len(pieces))
+    for name in filter(is_partial, place.files()):  # of a worker or a command that was killed
+        place.remove(name)
     return result
+
+
+def _refuse_lost(result: Predicted, *, out: str, pieces: int) -> None:
+    if result.lost:
+        raise PiecesLost(out=out, lost=dict(sorted(result.lost.items())), pieces=pieces)
 
 
 def _done(
@@ -209,7 +212,7 @@ def _done(
         result.workers_lost = crew.lost
 
 
-def _plan(classifier: Classifier, files: list[InputFile], reading: Reading, pieces: list[Piece]) -> dict[str, Any]:
+def _plan(classifier: Classifier, files: list[InputFile], reading: InputForm, pieces: list[Piece]) -> dict[str, Any]:
     """All that decides what is in the folder."""
     listed = json.dumps([[asdict(piece.file), piece.groups] for piece in pieces])
     return {

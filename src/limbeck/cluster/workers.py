@@ -11,7 +11,7 @@ from limbeck.errors import DependencyMissing, LimbeckError
 
 AT_ONCE = 2  # pieces of work that a worker has: the next one is there when it has finished one
 ATTEMPTS = 5  # of a piece of work whose worker was lost each time
-STARTS = 5  # failed ones in a row: the model, not the machine, is at fault
+STARTS = 5  # for each worker, that fail in a row: the model is too large, or its files are at fault
 SECONDS_BETWEEN_LOOKS = 1.0
 NAMESPACE = "limbeck"
 
@@ -123,7 +123,7 @@ class RayCrew:
 
 
 @dataclass
-class _Task(Generic[Work]):
+class _Given(Generic[Work]):
     work: Work
     attempts: int = 0
 
@@ -136,8 +136,8 @@ class Dispatch(Generic[Work]):
     crew: Crew
     workers: int
     _starting: dict[Any, Any] = field(default_factory=dict)  # reference → worker
-    _busy: dict[Any, deque[tuple[Any, _Task[Work]]]] = field(default_factory=dict)  # worker → (reference, its work)
-    _again: deque[_Task[Work]] = field(default_factory=deque)
+    _busy: dict[Any, deque[tuple[Any, _Given[Work]]]] = field(default_factory=dict)  # worker → (reference, its work)
+    _again: deque[_Given[Work]] = field(default_factory=deque)
     _failed_starts: int = 0
     lost: int = 0  # workers
 
@@ -177,11 +177,11 @@ class Dispatch(Generic[Work]):
                     tasks.append((self.crew.give(worker, task.work), task))
         return True
 
-    def _next(self, waiting: Iterator[Work]) -> _Task[Work] | None:
+    def _next(self, waiting: Iterator[Work]) -> _Given[Work] | None:
         if self._again:
             return self._again.popleft()
         for work in waiting:
-            return _Task(work)
+            return _Given(work)
         return None
 
     def _references(self) -> list[Any]:
@@ -221,9 +221,9 @@ class Dispatch(Generic[Work]):
         except self.ray.exceptions.RayError as error:
             self.crew.end(worker)
             self._failed_starts += 1
-            if self._failed_starts >= STARTS:
+            if self._failed_starts >= STARTS * self.workers:
                 raise ClusterUnusable(
-                    f"{STARTS} workers in a row ended before they were ready",
+                    f"{self._failed_starts:,} workers in a row ended before they were ready",
                     found=_in_short(error),
                     advice="The nodes may have too little memory for the model: give fewer --workers.",
                 ) from None

@@ -14,7 +14,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.cluster.asking import RayRunner
-from limbeck.cluster.pieces import Reading
+from limbeck.cluster.pieces import InputForm
 from limbeck.cluster.predict import predict_files
 from limbeck.cluster.workers import Lost, Resources, dispatch
 from limbeck.errors import TeacherError
@@ -166,9 +166,9 @@ def test_a_lost_worker_and_a_text_that_fails_cost_no_other_label(cluster: Any, t
 
 def test_predictions_are_those_of_this_process(model: Classifier, data: Path, tmp_path: Path, cluster: Any) -> None:
     del cluster
-    here = predict_files(model, [str(data)], tmp_path / "here", reading=Reading())
+    here = predict_files(model, [str(data)], tmp_path / "here", reading=InputForm())
     there = predict_files(
-        model, [str(data)], tmp_path / "there", reading=Reading(), runner="ray", resources=Resources(workers=2)
+        model, [str(data)], tmp_path / "there", reading=InputForm(), runner="ray", resources=Resources(workers=2)
     )
 
     assert parts(tmp_path / "here") == parts(tmp_path / "there")

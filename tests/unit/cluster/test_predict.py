@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from limbeck.cluster import predict as module
-from limbeck.cluster.pieces import Reading, input_files, pieces_of
+from limbeck.cluster.pieces import InputForm, input_files, pieces_of
 from limbeck.cluster.predict import PieceDone, PiecesLost, predict_files
 from limbeck.errors import FileMissing, PathUnusable
 from limbeck.runtime.classifier import Classifier
@@ -20,7 +20,7 @@ def parts(out: Path) -> dict[str, pa.Table]:
 
 
 def test_rows_are_those_of_a_single_stream_in_the_same_order(model: Classifier, data: Path, tmp_path: Path) -> None:
-    found = predict_files(model, [str(data / "two.parquet")], tmp_path / "out", reading=Reading())
+    found = predict_files(model, [str(data / "two.parquet")], tmp_path / "out", reading=InputForm())
 
     with (tmp_path / "one.parquet").open("wb") as sink:
         predict_stream(model, data / "two.parquet", sink, output="parquet")
@@ -32,7 +32,7 @@ def test_rows_are_those_of_a_single_stream_in_the_same_order(model: Classifier, 
 def test_rows_without_a_text_get_nulls_and_are_counted(model: Classifier, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
-    found = predict_files(model, [str(data)], out, reading=Reading())
+    found = predict_files(model, [str(data)], out, reading=InputForm())
 
     assert (found.rows, found.pieces, found.failed) == (603, 7, 2)
     answers = [row for table in parts(out).values() for row in table.select(["text", "label"]).to_pylist()]
@@ -56,15 +56,15 @@ def test_the_same_call_predicts_only_what_is_missing(
     real = module.piece_done
     monkeypatch.setattr(module, "piece_done", dies_at_third)
     with pytest.raises(KeyboardInterrupt):
-        predict_files(model, [str(data)], tmp_path / "out", reading=Reading())
+        predict_files(model, [str(data)], tmp_path / "out", reading=InputForm())
     monkeypatch.setattr(module, "piece_done", real)
 
     (tmp_path / "out" / "part-000004.parquet.0.partial").write_bytes(b"of a killed worker")
-    found = predict_files(model, [str(data)], tmp_path / "out", reading=Reading())
+    found = predict_files(model, [str(data)], tmp_path / "out", reading=InputForm())
 
     assert (found.found, found.pieces, found.rows) == (2, 7, 603)
     assert not list((tmp_path / "out").glob("*.partial"))
-    complete = predict_files(model, [str(data)], tmp_path / "other", reading=Reading())
+    complete = predict_files(model, [str(data)], tmp_path / "other", reading=InputForm())
     assert (complete.found, complete.rows) == (0, 603)
     assert parts(tmp_path / "out") == parts(tmp_path / "other")
 
@@ -77,7 +77,7 @@ def test_a_piece_that_fails_midway_leaves_no_file(model: Classifier, data: Path,
     (tmp_path / "in" / "worse.parquet").write_bytes(damaged)
 
     with pytest.raises(PiecesLost, match="1 of 6 pieces") as raised:
-        predict_files(model, [str(tmp_path / "in")], tmp_path / "out", reading=Reading())
+        predict_files(model, [str(tmp_path / "in")], tmp_path / "out", reading=InputForm())
 
     assert list(raised.value.lost) == ["part-000003"]
     assert len(parts(tmp_path / "out")) == 5
@@ -85,12 +85,12 @@ def test_a_piece_that_fails_midway_leaves_no_file(model: Classifier, data: Path,
 
 
 def test_a_folder_of_other_predictions_is_refused(model: Classifier, data: Path, tmp_path: Path) -> None:
-    predict_files(model, [str(data / "three.jsonl")], tmp_path / "out", reading=Reading())
+    predict_files(model, [str(data / "three.jsonl")], tmp_path / "out", reading=InputForm())
 
     with pytest.raises(PathUnusable, match="digest"):
-        predict_files(model, [str(data / "one.parquet")], tmp_path / "out", reading=Reading())
+        predict_files(model, [str(data / "one.parquet")], tmp_path / "out", reading=InputForm())
     with pytest.raises(PathUnusable, match="other files in it"):
-        predict_files(model, [str(data / "one.parquet")], data, reading=Reading())
+        predict_files(model, [str(data / "one.parquet")], data, reading=InputForm())
 
 
 def test_files_are_found_by_name_pattern_folder_and_address(data: Path) -> None:
@@ -121,14 +121,14 @@ def test_files_are_found_by_name_pattern_folder_and_address(data: Path) -> None:
 
 
 def test_files_at_an_address_give_the_same_parts(model: Classifier, data: Path, tmp_path: Path) -> None:
-    predict_files(model, [str(data)], tmp_path / "paths", reading=Reading())
-    predict_files(model, [data.as_uri()], (tmp_path / "addresses").as_uri(), reading=Reading())
+    predict_files(model, [str(data)], tmp_path / "paths", reading=InputForm())
+    predict_files(model, [data.as_uri()], (tmp_path / "addresses").as_uri(), reading=InputForm())
 
     assert parts(tmp_path / "paths") == parts(tmp_path / "addresses")
 
 
 def test_pieces_cover_every_row_group_once(data: Path) -> None:
-    pieces = pieces_of(input_files([str(data)]), Reading())
+    pieces = pieces_of(input_files([str(data)]), InputForm())
 
     assert [piece.groups for piece in pieces] == [(0, 1), (2, 3), (4, 5), None, (0, 1), (2, 3), (4, 5)]
     assert [piece.number for piece in pieces] == list(range(7))

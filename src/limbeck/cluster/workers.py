@@ -78,9 +78,6 @@ def connected(address: str | None, *, resources: Resources | None = None) -> Ite
 
 
 def _ray() -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # An interpreter starts a worker with the one that runs this, not with what a tool of the shell would set up.
-    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     try:
         import ray
     except ImportError:

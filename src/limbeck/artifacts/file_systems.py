@@ -23,6 +23,15 @@ def is_address(place: str | Path) -> bool:
     return isinstance(place, str) and ADDRESS.match(place) is not None
 
 
+def without_keys(place: str | Path) -> str:
+    """An address as it may be shown and kept: without keys before the host, and without options; a path as it is."""
+    if not is_address(place):
+        return str(place)
+    kind, _, rest = str(place).partition("?")[0].partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{kind}://{host.rpartition('@')[2]}{slash}{path}"
+
+
 def is_partial(name: str) -> bool:
     """Whether it is the name of a file that is being written, or that a killed process has left."""
     return name.endswith(PARTIAL)
@@ -49,7 +58,7 @@ class RemoteFolder:
             system, path = FileSystem.from_uri(self.address)
         except (ValueError, OSError, NotImplementedError) as error:
             advice = f"Give an address that pyarrow opens: {KINDS}."
-            raise PathUnusable(path=self.address, reason=_first_line(error), advice=advice) from None
+            raise _unusable(self.address, error, advice=advice) from None
         return system, path.rstrip("/")
 
     @property
@@ -129,7 +138,10 @@ class RemoteFolder:
         to.parent.mkdir(parents=True, exist_ok=True)
         scratch = to.with_name(f"{to.name}.{uuid4().hex}.partial")
         try:
-            with remote_errors(self.address), self.system.open_input_stream(f"{self.path}/{name}") as file:
+            with (
+                remote_errors(self.address),
+                self.system.open_input_stream(f"{self.path}/{name}") as file,
+            ):
                 _copy(file, scratch)
             scratch.replace(to)
         finally:
@@ -196,7 +208,12 @@ def remote_errors(address: str) -> Iterator[None]:
         raise
     except OSError as error:
         advice = "Correct the address, or the rights and the environment variables of its file system."
-        raise PathUnusable(path=address, reason=_first_line(error), advice=advice) from error
+        raise _unusable(address, error, advice=advice) from error
+
+
+def _unusable(address: str, error: BaseException, *, advice: str) -> PathUnusable:
+    shown = without_keys(address)
+    return PathUnusable(path=shown, reason=_first_line(error).replace(address, shown), advice=advice)
 
 
 def _first_line(error: BaseException) -> str:

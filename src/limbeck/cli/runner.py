@@ -66,6 +66,7 @@ def predict_pieces(
     engine: Any,
 ) -> None:
     """Predict files into a folder, and say what came of it."""
+    from limbeck.artifacts.file_systems import without_keys
     from limbeck.cluster.pieces import InputForm
     from limbeck.cluster.predict import predict_files
     from limbeck.cluster.workers import Resources
@@ -93,4 +94,4 @@ def predict_pieces(
         )
     failed = f"; {found.failed:,} of them have no answer, see _limbeck/failed in it" if found.failed else ""
     lost = f"; {found.workers_lost:,} workers were lost and replaced" if found.workers_lost else ""
-    typer.echo(f"{found.rows:,} rows in {found.pieces:,} files in {out}{failed}{lost}", err=True)
+    typer.echo(f"{found.rows:,} rows in {found.pieces:,} files in {without_keys(out)}{failed}{lost}", err=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from limbeck.artifacts.file_systems import RemoteFolder, is_address
+from limbeck.artifacts.file_systems import RemoteFolder, is_address, without_keys
 from limbeck.errors import FileMissing, PathUnusable, some
 from limbeck.runtime.entries import InputRows, Trained, Wanted, opened_rows
 from limbeck.tables.formats import FileFormat, TableForm, named_format
@@ -25,6 +25,11 @@ class InputFile:
     address: str  # a path, or an address of a file system
     bytes: int
     modified: int  # in nanoseconds since 1970
+
+    @property
+    def shown(self) -> str:
+        """Its address for messages and files."""
+        return without_keys(self.address)
 
     @property
     def folder(self) -> RemoteFolder:
@@ -108,7 +113,7 @@ def rows_of(piece: Piece, reading: InputForm, *, is_pair: bool) -> Iterator[Inpu
 
 def _table(piece: Piece, stream: Any) -> RawTable:
     _, pq = pyarrow(purpose="reading parquet files")
-    path = Path(piece.file.address)
+    path = Path(piece.file.shown)
     with damage_as_user_errors(path):
         file = pq.ParquetFile(stream, buffer_size=BUFFER_BYTES, pre_buffer=False)
 
@@ -129,7 +134,7 @@ def _no_rows(positions: Sequence[int]) -> Iterator[Any]:
 def _row_groups(file: InputFile) -> Iterator[tuple[int, ...]]:
     """Row groups that are read together: enough rows that a piece is worth its file."""
     _, pq = pyarrow(purpose="reading parquet files")
-    with file.folder.opened(file.name) as stream, damage_as_user_errors(Path(file.address)):
+    with file.folder.opened(file.name) as stream, damage_as_user_errors(Path(file.shown)):
         metadata = pq.ParquetFile(stream, pre_buffer=False).metadata
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     waiting, rows = list[int](), 0

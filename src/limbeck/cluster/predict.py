@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
-from limbeck.artifacts.file_systems import RemoteFolder, is_address, is_partial
+from limbeck.artifacts.file_systems import RemoteFolder, is_address, is_partial, without_keys
 from limbeck.artifacts.manifest import read_manifest
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.cluster.pieces import InputFile, InputForm, Piece, input_files, pieces_of, rows_of
@@ -94,7 +94,7 @@ class PieceWork:
                 total += len(chunk.rows)
             answers.close()
         if failures:
-            lines = [json.dumps({"piece": piece.name, "file": piece.file.address, "reason": one}) for one in failures]
+            lines = [json.dumps({"piece": piece.name, "file": piece.file.shown, "reason": one}) for one in failures]
             self.out.write(f"{FAILED_ROWS}/{piece.name}.jsonl", "\n".join(lines[:MOST_REASONS]).encode() + b"\n")
         done = PieceDone(total, len(failures))
         self.out.write(f"{DONE}/{piece.name}.{done.ending}", b"")
@@ -133,7 +133,7 @@ def piece_done(piece: Piece, classifier: Classifier, work: PieceWork) -> PieceDo
     try:
         return work.predicted(piece, classifier)
     except DataError as error:
-        return f"{piece.file.address}: {str(error).partition(chr(10))[0]}"
+        return f"{piece.file.shown}: {str(error).partition(chr(10))[0]}"
 
 
 def predict_files(
@@ -157,7 +157,7 @@ def predict_files(
     place = RemoteFolder(str(out) if is_address(out) else Path(out).resolve().as_uri())
     found = input_files(files)
     pieces = pieces_of(found, reading)
-    _keep_plan(place, _plan(classifier, found, reading, pieces), out=str(out))
+    _keep_plan(place, _plan(classifier, found, reading, pieces), out=without_keys(out))
     finished, result = _finished(place), Predicted()
     for piece in pieces:
         if piece.name in finished:
@@ -176,7 +176,7 @@ def predict_files(
             result.lost[piece.name] = (
                 done if isinstance(done, str) else f"it ended {done.attempts} workers: {done.reason}"
             )
-    _refuse_lost(result, out=str(out), pieces=len(pieces))
+    _refuse_lost(result, out=without_keys(out), pieces=len(pieces))
     for name in filter(is_partial, place.files()):  # of a worker or a command that was killed
         place.remove(name)
     return result
@@ -214,7 +214,7 @@ def _done(
 
 def _plan(classifier: Classifier, files: list[InputFile], reading: InputForm, pieces: list[Piece]) -> dict[str, Any]:
     """All that decides what is in the folder."""
-    listed = json.dumps([[asdict(piece.file), piece.groups] for piece in pieces])
+    listed = json.dumps([[{**asdict(piece.file), "address": piece.file.shown}, piece.groups] for piece in pieces])
     return {
         "model": read_manifest(classifier.folder, kind="model").fingerprint,
         "abstains": classifier.facts.abstain is not None,

@@ -15,7 +15,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from limbeck.artifacts.answers import AnswerTable, Features, Keys, Logits, answers_in_bytes
-from limbeck.artifacts.file_systems import RemoteFolder
+from limbeck.artifacts.file_systems import RemoteFolder, without_keys
 from limbeck.artifacts.manifest import DIGEST_BYTES, file_digest
 from limbeck.labeling.source import Pooling
 
@@ -64,7 +64,7 @@ class LabelStore:
     @property
     def place(self) -> str:
         """The folder, or address, for people."""
-        return self.remote.address if self.remote else str(self.folder)
+        return without_keys(self.remote.address) if self.remote else str(self.folder)
 
     def shards(self) -> list[Path]:
         """The current shards, in a fixed order; other runs may be adding more. Those of a shared store that this

@@ -15,10 +15,11 @@ def test_a_file_system_without_locks_is_refused_and_another_error_is_not_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(number: int) -> None:
-        def lock(handle: int) -> None:
+        def lock(handle: int, path: Path) -> None:
+            del handle, path
             raise OSError(number, "no locks available")
 
-        monkeypatch.setattr(file_lock, "_lock", lock)
+        monkeypatch.setattr(file_lock, "lock", lock)
 
     refuse(errno.ENOLCK)
     with pytest.raises(PathUnusable, match="has no locks"), open_run(tmp_path, reporter=SilentReporter(), facts={}):

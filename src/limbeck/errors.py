@@ -223,7 +223,7 @@ class ArtifactDamaged(ArtifactError):
 class LabelsDoNotCover(ArtifactError):
     """Some rows have no teacher labels."""
 
-    def __init__(self, *, labels: Path, missing: Sequence[str], total: int) -> None:
+    def __init__(self, *, labels: Path | str, missing: Sequence[str], total: int) -> None:
         self.missing = tuple(missing)
         super().__init__(
             f"{len(missing):,} of {total:,} rows have no teacher logits in '{labels}'",

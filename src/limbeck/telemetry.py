@@ -9,6 +9,7 @@ import os
 
 SWITCHES = {
     "ORT_DISABLE_TELEMETRY": "1",  # onnxruntime
+    "RAY_USAGE_STATS_ENABLED": "0",  # ray
     "HF_HUB_DISABLE_TELEMETRY": "1",  # huggingface_hub, and transformers and datasets through it
 }
 

@@ -56,15 +56,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "mlflow": {"artifacts", "runtime"},
     "sbom": {"artifacts"},
     "packaging": {"artifacts", "text", "runtime"},
+    "cluster": {"recipe", "artifacts", "tables", "runtime", "labeling"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
         *("search", "review", "teacher", "augmentation", "judging", "sbom", "publishing", "packaging", "annotation"),
+        "cluster",
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room
     ("cli", "augmentation"): "limbeck.augmentation.show",
     ("cli", "judging"): "limbeck.judging.evaluate",
     ("cli", "teacher"): "limbeck.teacher.import_tf",
+    ("cluster", "labeling"): "limbeck.labeling.source",
+    ("cluster", "recipe"): "limbeck.recipe.calls",
     ("models", "text"): "limbeck.text.tokenizer_limits",  # a checkpoint's tokenizer may be anybody's
     ("recipe", "tables"): "limbeck.tables.formats",  # the names of formats, which a recipe may ask for
     ("tables", "recipe"): "limbeck.recipe.files",  # whether the hub may be asked
@@ -73,12 +77,12 @@ ONLY_THESE = {  # doors that lead to one file of the room
 TORCH = {"torch", "transformers", "accelerate"}
 TORCH_FREE = {
     *(*OPEN_TO_ALL, "recipe", "artifacts", "text", "tables", "runtime", "serving", "corpus", "transfer"),
-    *("drafting", "report", "sbom", "cli", "publishing", "mlflow", "packaging"),
+    *("drafting", "report", "sbom", "cli", "publishing", "mlflow", "packaging", "cluster"),
 }
 # What the base install does not bring may be imported there only inside the function that needs it.
 EXTRAS = {
     *("datasets", "jieba", "jinja2", "matplotlib", "onnx", "pyarrow", "safetensors", "scipy", "sklearn"),
-    *("optuna", "tensorboard", "tensorflow"),
+    *("optuna", "ray", "tensorboard", "tensorflow"),
     *("anyio", "httptools", "prometheus_client", "starlette", "uvicorn"),
 }
 BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "sbom", "publishing", "cli", "packaging"}

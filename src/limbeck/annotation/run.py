@@ -19,7 +19,7 @@ from limbeck.artifacts.run_folder import RUNS
 from limbeck.errors import DataError
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
-from limbeck.labeling.store import LabelStore
+from limbeck.labeling.store import LabelStore, Root
 from limbeck.labeling.summary import probabilities
 from limbeck.pipeline.teachers import LABEL_STORE
 from limbeck.progress import Reporter, TerminalReporter
@@ -120,7 +120,7 @@ class _Model:
     """The language model, asked through the label store of the runs."""
 
     def __init__(
-        self, section: EndpointTeacher, wanted: WantedLabels, rows: Rows, root: Path, reporter: Reporter
+        self, section: EndpointTeacher, wanted: WantedLabels, rows: Rows, root: Root, reporter: Reporter
     ) -> None:
         self.section, self._root, self._reporter = section, root, reporter
         empty = rows.select([])

@@ -1,5 +1,6 @@
 """The folder of a run: its artifacts, a lock, and run.json with what was built and how long it took."""
 
+import errno
 import filecmp
 import json
 import shutil
@@ -21,6 +22,7 @@ from limbeck.progress import Reporter
 Artifact = TypeVar("Artifact")
 RUNS = Path("runs")  # where the folders of runs are, unless --out names another place
 LOCK = ".lock"
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 SEARCHED = "search"  # folder under models/: the model that `limbeck search` has chosen
 
 
@@ -117,6 +119,11 @@ def open_run(folder: Path, *, reporter: Reporter, facts: dict[str, Any]) -> Iter
             stack.enter_context(locked(folder / LOCK))
         except FileIsLocked:
             raise RunBusy(folder=folder) from None
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            advice = "Put the run on another disk, or mount this one with locks (NFS 4); labeling.store may stay there."
+            raise PathUnusable(path=str(folder), reason="its file system has no locks", advice=advice) from None
         yield RunFolder(folder=folder, reporter=reporter, facts=facts, stages=_earlier_stages(folder))
 
 

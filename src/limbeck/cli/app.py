@@ -32,6 +32,7 @@ OTHERS = {
     "tensorboard": "track",
     "HanTa": "augment",
     "optuna": "search",
+    "ray": "ray",
     "httpx2": "llm",
 }
 EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), **OTHERS}

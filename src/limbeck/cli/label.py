@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from limbeck.cli.app import AllowOption, app, refuse_taken, reported, starting
+from limbeck.cli.runner import AddressOption, RunnerOption, WorkersOption, asking_on_ray
 from limbeck.progress import plain_console, visible_json
 
 
@@ -38,12 +39,16 @@ def label(
         list[Path] | None,
         typer.Option(metavar="FILE.jsonl", help="Store the answers of a batch. Can be repeated."),
     ] = None,
+    runner: RunnerOption = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
     allow_custom_code: AllowOption = False,
 ) -> None:
     """Ask the teacher for the labels of all rows, and keep them; `limbeck run` goes on from there. For a language model
-    behind an address (docs/endpoint.md): what it will cost, and files for batch interfaces."""
+    behind an address (docs/endpoint.md): what it will cost, and files for batch interfaces. With --runner ray the
+    workers of a Ray cluster ask it (docs/scale.md); the same command continues where one was stopped."""
     if export_batch is not None:
         refuse_taken(export_batch, force=force)
     with starting():
@@ -52,7 +57,11 @@ def label(
 
     with allowing_custom_code(allow_custom_code):
         if not (dry_run or export_batch or import_batch):
-            ask_teacher(recipe, overrides=changes or [], out=out)
+            if runner == "ray":
+                with asking_on_ray(address, workers) as elsewhere:
+                    ask_teacher(recipe, overrides=changes or [], out=out, runner=elsewhere)
+            else:
+                ask_teacher(recipe, overrides=changes or [], out=out)
             return
         rows = RowsToLabel(recipe, overrides=changes or [], out=out)
     for section in rows.teachers:

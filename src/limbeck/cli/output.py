@@ -3,8 +3,8 @@
 import gzip
 import io
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
@@ -41,3 +41,10 @@ def _opened(path: Path, *, is_packed: bool, is_binary: bool) -> TextIO | BinaryI
     if is_packed:
         return gzip.open(path, "wt", encoding="utf-8", newline="")
     return path.open("w", encoding="utf-8", newline="")
+
+
+def row_progress(*, is_quiet: bool) -> AbstractContextManager[Callable[[int], None]]:
+    """Shows the number of finished rows on the terminal, unless the rows themselves are printed there."""
+    from limbeck.progress import rate_line
+
+    return nullcontext(lambda _: None) if is_quiet else rate_line(unit="rows")

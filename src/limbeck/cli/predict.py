@@ -1,8 +1,6 @@
 """`limbeck predict`: rows in, the same rows with label and probabilities out."""
 
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,7 +18,8 @@ from limbeck.cli.fallback import (
     ThresholdOption,
     refuse_fallback_options,
 )
-from limbeck.cli.output import written_when_complete
+from limbeck.cli.output import row_progress, written_when_complete
+from limbeck.cli.runner import AddressOption, RunnerOption, WorkersOption, predict_pieces, refuse_with_pieces
 from limbeck.errors import PathUnusable
 
 if TYPE_CHECKING:
@@ -38,9 +37,14 @@ if TYPE_CHECKING:
 @reported
 def predict(
     model: Annotated[Path, typer.Argument(help="Folder of an exported model.")],
-    file: Annotated[
-        str, typer.Argument(help="csv, tsv, json, parquet or plain lines, also .gz; - is standard input.")
-    ] = "-",
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]...",
+            help="csv, tsv, json, parquet or plain lines, also .gz; - is standard input. Several files, folders, "
+            "patterns and addresses (s3://…) if --out is a folder.",
+        ),
+    ] = None,
     format: Annotated[
         Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"],
         typer.Option(help="Input format; auto depends on the name, otherwise on the first lines."),
@@ -67,11 +71,16 @@ def predict(
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON lines, whatever the input is.")] = False,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="File to write: .csv, .tsv or .jsonl, also .gz, or .parquet. Default: standard output, input's format."
+            metavar="FILE|FOLDER",
+            help="File to write: .csv, .tsv or .jsonl, also .gz, or .parquet. With several files or a runner: a "
+            "folder, or its address, for parts in parquet. Default: standard output, input's format.",
         ),
     ] = None,
+    runner: RunnerOption = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     abstain: AbstainOption = True,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads the model may use. Default: one per CPU.")] = None,
     engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
@@ -86,6 +95,9 @@ def predict(
 ) -> None:
     """Classify a stream of rows: each is written with its label and probabilities, or score. Constant memory, no torch.
 
+    Several files go, piece by piece, into a folder of parquet files, in this process or by the workers of a Ray
+    cluster; the same command continues where one was stopped (docs/scale.md).
+
     Probabilities are calibrated on the dev rows of the run that made the model. A model that was exported to abstain
     gives no label where it is not sure enough, and says how sure it is in `score`. With --fallback another model
     answers the rows that this one is not sure of; `answered_by` says of each which of the two did.
@@ -95,7 +107,23 @@ def predict(
     from limbeck.runtime.run_recipe import as_in_training
     from limbeck.runtime.stream import predict_stream
 
-    output, count = _output(out, as_json=as_json), CascadeCount()
+    places = files or ["-"]
+    if runner or len(places) > 1 or (out and (out.endswith("/") or "://" in out)) or "://" in places[0]:
+        refuse_with_pieces(fallback=fallback, share=share, threshold=threshold, as_json=as_json)
+        reading = {"text": text, "pair": pair, "format": format, "header": header, "quoting": quoting}
+        predict_pieces(
+            model,
+            places,
+            out,
+            {**reading, "encoding": encoding},
+            (runner or "local", address, workers),
+            abstain=abstain,
+            threads=threads,
+            engine=engine,
+        )
+        return
+    file, written = places[0], Path(out) if out else None
+    output, count = _output(written, as_json=as_json), CascadeCount()
     options = FallbackOptions(
         fallback_format, fallback_model, fallback_timeout, fallback_key_from, fallback_instruction
     )
@@ -112,8 +140,8 @@ def predict(
     if file == "-" and sys.stdin.isatty():
         typer.echo("reading texts from the terminal, one per line; end with Ctrl-D", err=True)
     with (
-        written_when_complete(out, is_binary=output == "parquet") as sink,
-        _row_progress(is_quiet=out is None and sys.stdout.isatty()) as watch,
+        written_when_complete(written, is_binary=output == "parquet") as sink,
+        row_progress(is_quiet=out is None and sys.stdout.isatty()) as watch,
     ):
         predict_stream(
             classifier,
@@ -187,10 +215,3 @@ def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":
         advice = "Name it .jsonl, or omit --json."
         raise PathUnusable(path=str(out), reason=f"--json writes JSON lines, but this is {named}", advice=advice)
     return "jsonl"
-
-
-def _row_progress(*, is_quiet: bool) -> AbstractContextManager[Callable[[int], None]]:
-    """Shows the number of finished rows on the terminal, unless the rows themselves are printed there."""
-    from limbeck.progress import rate_line
-
-    return nullcontext(lambda _: None) if is_quiet else rate_line(unit="rows")

@@ -4,13 +4,14 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.artifacts.answers import Logits
+from limbeck.artifacts.answers import Keys, Logits
 from limbeck.artifacts.rows import Rows
 from limbeck.errors import LabelsDoNotCover
 from limbeck.labeling.index import TextIndex
@@ -18,15 +19,17 @@ from limbeck.labeling.journal import Journal, recover_journals
 from limbeck.labeling.places import Places, locate, read_labels, unlabelled_texts
 from limbeck.labeling.source import (
     Answer,
+    Block,
     BlockTeacher,
     CallTeacher,
     FeatureTeacher,
     PaidTeacher,
     Pooling,
+    Runner,
     Teacher,
     TeacherSource,
 )
-from limbeck.labeling.store import LabelStore
+from limbeck.labeling.store import LabelStore, Root
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.labeling import Labeling
 
@@ -44,6 +47,7 @@ class AskedTeacher:
     texts: int  # distinct ones
     is_alone: bool
     asked: int = 0
+    failed: int = 0  # of these, texts that the workers of a runner could not get an answer for
     seconds: float = 0.0  # of inference, without the time to load the teacher
 
     @property
@@ -73,15 +77,16 @@ def answers_of(
     index: TextIndex,
     texts: int,
     classes: int,
-    root: Path,
+    root: Root,
     is_alone: bool,
     reporter: Reporter,
+    runner: Runner | None = None,
 ) -> AskedTeacher:
     """Find this teacher's answers in the store, and ask it for the missing ones. It is opened only if some are."""
 
     def forget(shard: Path) -> None:
         reporter.note(f"  label store: {shard.name} is damaged; the teacher is asked again for its texts")
-        shard.unlink(missing_ok=True)
+        store.remove(shard)
 
     pooling: Pooling | None = section.features if section.features in ("cls", "mean") else None
     store = LabelStore(root, teacher=source.fingerprint, classes=classes, pooling=pooling)
@@ -92,14 +97,15 @@ def answers_of(
     if not answered.asked:
         return answered
     del answered.places  # free its memory while the teacher runs: the order of the texts needs it
-    unanswered = _ask(answered, section, index=index, is_missing=is_missing, reporter=reporter)
+    ask = partial(_ask_by, runner) if runner and source.portable else _ask
+    unanswered = ask(answered, section, index=index, is_missing=is_missing, reporter=reporter)
     answered.places = locate(index, store, on_damage=forget)
     _refuse_loss(answered, index=index, unanswered=unanswered)
     return answered
 
 
 def asked_rows(
-    source: TeacherSource, section: Labeling, *, rows: Rows, classes: int, root: Path, reporter: Reporter
+    source: TeacherSource, section: Labeling, *, rows: Rows, classes: int, root: Root, reporter: Reporter
 ) -> Logits:
     """(rows, classes): one teacher's logits of these rows alone, from the store or from the teacher, then stored."""
     index = TextIndex({"rows": rows})
@@ -135,14 +141,58 @@ def _ask(
         reporter.bar(f"asking {called}", total=len(queue), unit="rows") as bar,
         closing(_answers(teacher, index, queue, section, pooling=answered.store.pooling, bar=bar)) as answers,
     ):
-        for rows, (logits, features) in zip(_shards(queue, section), answers, strict=True):
-            is_answer = ~np.isnan(logits).any(axis=1)
-            unanswered.append(rows[~is_answer])
-            if is_answer.any():
-                kept = features[is_answer] if features is not None else None
-                answered.store.write(index.keys[rows[is_answer]], logits[is_answer], kept)
+        for rows, answer in zip(_shards(queue, section), answers, strict=True):
+            unanswered.append(_stored(answered.store, index.keys[rows], rows, answer))
     answered.seconds = time.perf_counter() - started
     return np.concatenate(unanswered)
+
+
+def _ask_by(
+    runner: Runner,
+    answered: AskedTeacher,
+    section: Labeling,
+    *,
+    index: TextIndex,
+    is_missing: npt.NDArray[np.bool_],
+    reporter: Reporter,
+) -> npt.NDArray[np.int64]:
+    """The same by the workers of a runner: shards are the same, and written as they come."""
+    assert answered.source.portable is not None, "others are asked here"
+    queue, pooling = _long_texts_first(index, is_missing), answered.store.pooling
+    waiting: dict[int, npt.NDArray[np.int64]] = {}
+    unanswered, failed, reason = [np.zeros(0, dtype=np.int64)], 0, ""
+
+    def blocks() -> Iterator[tuple[int, Block]]:
+        for number, rows in enumerate(_shards(queue, section)):
+            waiting[number] = rows
+            yield number, index.texts_of(rows)
+
+    started = time.perf_counter()
+    called = "the teacher" if answered.is_alone else answered.source.name
+    options = {"pooling": pooling, "tokens_per_batch": section.tokens_per_batch, "note": reporter.note}
+    with (
+        reporter.bar(f"asking {called}", total=len(queue), unit="rows") as bar,
+        closing(runner.answers(answered.source.portable, blocks(), **options)) as answers,  # type: ignore[arg-type]
+    ):
+        for found in answers:
+            rows = waiting.pop(found.number)
+            unanswered.append(_stored(answered.store, index.keys[rows], rows, found.answer))
+            failed, reason = failed + found.failed, reason or found.reason
+            bar.advance(len(rows))
+    answered.failed = failed
+    if failed:
+        reporter.note(f"  warning: {failed:,} texts have no answer; the first: {reason}", style="warning")
+    answered.seconds = time.perf_counter() - started
+    return np.concatenate(unanswered)
+
+
+def _stored(store: LabelStore, keys: Keys, rows: npt.NDArray[np.int64], answer: Answer) -> npt.NDArray[np.int64]:
+    """Write a shard of the rows that have an answer; returns the others."""
+    logits, features = answer
+    is_answer = ~np.isnan(logits).any(axis=1)
+    if is_answer.any():
+        store.write(keys[is_answer], logits[is_answer], features[is_answer] if features is not None else None)
+    return rows[~is_answer]
 
 
 def _ask_one_by_one(
@@ -220,7 +270,7 @@ def _long_texts_first(index: TextIndex, is_missing: npt.NDArray[np.bool_]) -> np
     Rows of one shard then have similar lengths, and if memory runs out, it does so at the start. One number per row
     encodes both, so that it can be sorted in place.
     """
-    queue = np.empty(int(is_missing.sum()), dtype=np.uint64)
+    queue: npt.NDArray[np.uint64] = index.column(int(is_missing.sum()), np.uint64)
     done = 0
     for start, part in index.slices():
         inside = np.flatnonzero(is_missing[start : start + len(part)])
@@ -237,4 +287,4 @@ def _refuse_loss(answered: AskedTeacher, *, index: TextIndex, unanswered: npt.ND
     is_missing[unanswered] = False
     if is_missing.any():
         lost = index.ids_of(np.flatnonzero(is_missing))
-        raise LabelsDoNotCover(labels=answered.store.folder, missing=lost, total=len(index))
+        raise LabelsDoNotCover(labels=answered.store.place, missing=lost, total=len(index))

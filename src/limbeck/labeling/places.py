@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.answers import Features, Logits
+from limbeck.artifacts.key_file import RECORDS_AT_ONCE
 from limbeck.errors import LabelsDoNotCover
 from limbeck.labeling.index import TextIndex
 from limbeck.labeling.store import LabelStore
-
-NOWHERE = np.uint32(2**32 - 1)
+from limbeck.labeling.store_index import NOWHERE, StoreIndex, forget_index, index_of
 
 
 @dataclass
@@ -31,27 +31,66 @@ class Places:
 
 
 def locate(index: TextIndex, store: LabelStore, *, on_damage: Callable[[Path], None]) -> Places:
-    """Search the shards, one after the other, for the texts of the index."""
-    unset = np.full(len(index), NOWHERE, dtype=np.uint32)
-    places = Places(shards=store.shards(), shard=unset, row=np.zeros(len(index), dtype=np.uint32))
-    for number, path in enumerate(places.shards):
-        answers = store.open(path)
-        if answers is None:
-            on_damage(path)
-            continue
-        if answers.features is not None and store.pooling:
-            places.width = answers.features.shape[1]
-        rows = index.find(answers.keys)
-        wanted = np.flatnonzero(rows >= 0)
-        wanted = wanted[
-            places.shard[rows[wanted]] == NOWHERE
-        ]  # the first shard counts, even if another one has the text too
-        places.shard[rows[wanted]] = number
-        places.row[rows[wanted]] = wanted
+    """Search the store for the texts of the index: its index if it has one, then the other shards one by one."""
+    shards = store.shards()
+    places = Places(
+        shards=shards,
+        shard=index.column(len(index), np.uint32, fill=int(NOWHERE)),
+        row=index.column(len(index), np.uint32),
+    )
+    known = index_of(store, shards)
+    if known is not None and not _look_up(known, places, index, store, on_damage=on_damage):
+        forget_index(store)
+        return locate(index, store, on_damage=on_damage)
+    for number in range(len(shards)) if known is None else known.rest:
+        _search(number, places, index, store, on_damage=on_damage)
     for rows_alike, firsts in index.alike():  # so far only the first row of each text is set
         places.shard[rows_alike] = places.shard[firsts]
         places.row[rows_alike] = places.row[firsts]
     return places
+
+
+def _search(
+    number: int, places: Places, index: TextIndex, store: LabelStore, *, on_damage: Callable[[Path], None]
+) -> None:
+    """Search one shard."""
+    answers = store.open(places.shards[number])
+    if answers is None:
+        on_damage(places.shards[number])
+        return
+    if answers.features is not None and store.pooling:
+        places.width = answers.features.shape[1]
+    rows = index.find(answers.keys)
+    wanted = np.flatnonzero(rows >= 0)
+    # The first shard counts, even if another one has the text too.
+    wanted = wanted[number < places.shard[rows[wanted]]]
+    places.shard[rows[wanted]] = number
+    places.row[rows[wanted]] = wanted
+
+
+def _look_up(
+    known: StoreIndex, places: Places, index: TextIndex, store: LabelStore, *, on_damage: Callable[[Path], None]
+) -> bool:
+    """Find the texts in the index of the store, and open the shards that it names; False if it does not fit them."""
+    for start in range(0, len(index), RECORDS_AT_ONCE):
+        window = slice(start, start + RECORDS_AT_ONCE)
+        places.shard[window], places.row[window] = known.find(index.keys[window])
+    order = np.argsort(places.shard, kind="stable")
+    numbers, starts = np.unique(places.shard[order], return_index=True)
+    for number, inside in zip(numbers, np.split(order, starts[1:]), strict=True):
+        if number == NOWHERE:
+            continue
+        answers = store.open(places.shards[number])
+        if answers is None:
+            on_damage(places.shards[number])
+            places.shard[inside] = NOWHERE
+            continue
+        rows = places.row[inside]
+        if rows.max() >= len(answers) or (answers.keys[rows] != index.keys[inside]).any():
+            return False
+        if answers.features is not None and store.pooling:
+            places.width = answers.features.shape[1]
+    return True
 
 
 def unlabelled_texts(index: TextIndex, places: Places) -> npt.NDArray[np.bool_]:
@@ -75,7 +114,7 @@ def read_labels(index: TextIndex, places: Places, store: LabelStore, window: sli
         answers = store.open(places.shards[number])
         if answers is None:  # it was intact when its rows were located
             lost = index.ids_of(np.sort(inside) + window.start)
-            raise LabelsDoNotCover(labels=store.folder, missing=lost, total=len(index))
+            raise LabelsDoNotCover(labels=store.place, missing=lost, total=len(index))
         logits[inside] = answers.logits[row[inside]]
         if features is not None and answers.features is not None:
             features[inside] = answers.features[row[inside]]

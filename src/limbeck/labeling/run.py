@@ -17,7 +17,8 @@ from limbeck.labeling.asking import AskedTeacher, answers_of, hit_rate
 from limbeck.labeling.combine import Combine, combined
 from limbeck.labeling.index import TextIndex
 from limbeck.labeling.places import read_labels
-from limbeck.labeling.source import TeacherSource
+from limbeck.labeling.source import Runner, TeacherSource
+from limbeck.labeling.store import Root, SharedStore, local_part
 from limbeck.progress import Reporter
 from limbeck.recipe.labeling import Labeling
 
@@ -64,22 +65,24 @@ def label(
     combine: Combine,
     uncovered: Literal["stop", "skip"],
     fingerprint: str,
-    store: Path,
+    store: Root,
     out: Path,
     key: Key,
     reporter: Reporter,
+    runner: Runner | None = None,
 ) -> TeacherLabels:
     """Label every row with the teacher's logits. A teacher is opened only if the store has no answer for some text.
 
     `rows` are by split, with ids that are unique over all of them. `fingerprint` is that of all sources together. Uses
-    a fixed amount of memory plus 20 bytes per row, and 8 bytes per row for every source.
+    a fixed amount of memory plus 20 bytes per row, and 8 bytes per row for every source. A `runner` asks those sources
+    that are portable; if its workers could not answer some texts, these are skipped, whatever `uncovered` says.
     """
     given, rows = rows, _asked_about(rows, most=section.train_rows)
     left_out = {split: len(given[split]) - len(part) for split, part in rows.items()}
     if section.features in ("cls", "mean") and len(sources) > 1:
         raise ValueError("features of several teachers have no common meaning")
     with written_atomically(out, kind="labels", key=key) as scratch:
-        index = TextIndex(rows)
+        index = TextIndex(rows, folder=local_part(store))
         texts, texts_by_split = index.distinct_texts()
         answered = [
             answers_of(
@@ -91,10 +94,12 @@ def label(
                 root=store,
                 is_alone=len(sources) == 1,
                 reporter=reporter,
+                runner=runner,
             )
             for source in sources
         ]
-        unanswered = _unanswered_rows(answered, index=index, uncovered=uncovered, reporter=reporter)
+        policy: Literal["stop", "skip"] = "skip" if any(one.failed for one in answered) else uncovered
+        unanswered = _unanswered_rows(answered, index=index, uncovered=policy, reporter=reporter)
         _write(scratch, answered, index=index, classes=classes, combine=combine, multi_label=multi_label)
         facts: dict[str, Any] = {
             "teacher": fingerprint,
@@ -193,7 +198,10 @@ def _asking(answered: Sequence[AskedTeacher], *, texts: int, store: str) -> dict
     }
 
 
-def _path_from(run: Path, store: Path) -> str:
-    """The relative path from a run to a store next to it, as both may be moved together; else the absolute path."""
+def _path_from(run: Path, store: Root) -> str:
+    """The relative path from a run to a store next to it, as both may be moved together; else the absolute path, or the
+    address."""
+    if isinstance(store, SharedStore):
+        return store.address
     run, store = run.resolve(), store.resolve()
     return os.path.relpath(store, run) if store.is_relative_to(run.parent) else str(store)

@@ -85,6 +85,42 @@ class PaidTeacher(Teacher, Protocol):
         answer. It may keep files of its own in the folder of its label store."""
 
 
+class Portable(Protocol):
+    """A teacher that can be opened from a copy of its files, in another process or on another machine; picklable."""
+
+    @property
+    def place(self) -> Path:
+        """The folder with its files."""
+
+    def opened_in(self, folder: Path) -> Teacher:
+        """The teacher, of a copy of that folder."""
+
+
+@dataclass(frozen=True)
+class BlockAnswer:
+    """What a worker has answered for a block of texts."""
+
+    number: int  # of the block
+    answer: Answer  # rows of NaN where there is none
+    failed: int = 0  # texts that the teacher could not read, whatever was tried
+    reason: str = ""  # of the first of them
+
+
+class Runner(Protocol):
+    """Asks teachers somewhere else than in this process."""
+
+    def answers(
+        self,
+        teacher: Portable,
+        blocks: Iterator[tuple[int, Block]],
+        *,
+        pooling: Pooling | None,
+        tokens_per_batch: int | None,
+        note: Callable[[str], None],
+    ) -> Generator[BlockAnswer, None, None]:
+        """The answers for (number, texts) of every block, in any order; blocks are taken as there is room for them."""
+
+
 @dataclass(frozen=True)
 class TeacherSource:
     """One teacher as this room sees it: its name and fingerprint, and how to open it."""
@@ -94,6 +130,7 @@ class TeacherSource:
     open: Callable[[], Teacher]  # called only if the store has no answer for some text
     weight: float = 1.0  # of an ensemble's member; the weights sum to 1
     temperature: float = 1.0  # its logits in the store are divided by it when they are used
+    portable: Portable | None = None  # if it can be asked somewhere else
 
     def tempered(self, logits: Logits) -> Logits:
         """Its logits as they are used."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from limbeck.artifacts.rows import Rows, joined
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.labeling.combine import Combine, combined
 from limbeck.labeling.source import Pooling, TeacherSource
-from limbeck.labeling.store import LabelStore
+from limbeck.labeling.store import LabelStore, Root
 from limbeck.labeling.summary import chosen
 
 # Logits may differ this much. A bf16 number has three significant digits, and the rounding of sums depends on which
@@ -53,7 +52,7 @@ def verify(
     sources: Sequence[TeacherSource],
     combine: Combine,
     precision: str,
-    store: Path,
+    store: Root,
     sample: int,
     is_score: bool = False,
 ) -> Verification:
@@ -83,7 +82,7 @@ def verify(
     )
 
 
-def stores_of(labels: TeacherLabels, fingerprints: Sequence[str], *, root: Path, classes: int) -> list[LabelStore]:
+def stores_of(labels: TeacherLabels, fingerprints: Sequence[str], *, root: Root, classes: int) -> list[LabelStore]:
     """The stores of these teachers' answers."""
     pooling: Pooling | None = labels.facts.get("features")
     return [LabelStore(root, teacher=teacher, classes=classes, pooling=pooling) for teacher in fingerprints]

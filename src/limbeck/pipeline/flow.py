@@ -18,6 +18,7 @@ from limbeck.distillation.refuse_impossible import refuse_general, refuse_the_im
 from limbeck.drafting.frames import DataFrame, keep_frame
 from limbeck.drafting.run import draft_to_run
 from limbeck.errors import some
+from limbeck.labeling.source import Runner
 from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, kept_plan, planned_overrides
 from limbeck.pipeline.corrections import corrections_in, corrections_key, labelled_by, labelled_by_key
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards, write_teacher_card
@@ -56,6 +57,7 @@ def run(
     encoding: str | None = None,
     minutes: float | None = None,
     allow_custom_code: bool = False,
+    runner: Runner | None = None,
 ) -> Run:
     """Run a recipe and reuse all artifacts that are up to date; the same as `limbeck run`.
 
@@ -64,6 +66,7 @@ def run(
     (pandas, polars, pyarrow): they are kept beside the run folder under `name`, which also names recipe and run.
     With `minutes`, rows, epochs and copies are planned so that the run takes about so long here
     (limbeck.pipeline.budget). A recipe may call functions of the user only with `allow_custom_code`.
+    A `runner` asks the teacher in place of this process.
     """
     reporter = reporter or TerminalReporter()
     beside = Path(out).parent if out else RUNS
@@ -101,7 +104,7 @@ def run(
             if until not in (Stage.CORPUS, Stage.TRANSFER):  # they need neither a teacher nor a plan
                 planned = _planned(loaded, recipe, overrides=overrides, minutes=minutes, run=run)
             run.write("recipe.toml", to_toml(planned))
-            _flow(planned, name=loaded.name, until=until, run=run)
+            _flow(planned, name=loaded.name, until=until, run=run, runner=runner)
     return Run(folder)
 
 
@@ -145,7 +148,7 @@ def run_folder_of(recipe: str | Path, *, name: str) -> Path:
     return Path(recipe) if Path(recipe).is_dir() else RUNS / name
 
 
-def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> None:
+def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder, runner: Runner | None = None) -> None:
     """All stages in order; each is built from the artifacts before it, or reused."""
     corpus = _corpus(recipe, name, run)
     if until == Stage.CORPUS:
@@ -161,7 +164,7 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     teachers = teachers_of(recipe, corpus, pretrained, run, tracks=tracks)
     if until == Stage.TEACHER:
         return
-    labels = labels_of(recipe, corpus, extra, teachers, run)
+    labels = labels_of(recipe, corpus, extra, teachers, run, runner=runner)
     chosen_text = choose_text(recipe, corpus, extra, labels, run)
     if until == Stage.LABELING:
         return

@@ -16,6 +16,7 @@ from limbeck.errors import TeacherError
 from limbeck.labeling.index import TextIndex
 from limbeck.labeling.journal import Journal, recover_journals
 from limbeck.labeling.places import locate, unlabelled_texts
+from limbeck.labeling.source import Runner
 from limbeck.labeling.store import LabelStore
 from limbeck.pipeline.flow import run
 from limbeck.pipeline.labels import EXTRA
@@ -74,9 +75,11 @@ class ImportedAnswers:
     others: int = 0  # of another teacher, or of texts that the recipe does not have
 
 
-def ask_teacher(recipe: str | Path, *, overrides: Sequence[str] = (), out: Path | None = None) -> Run:
-    """Run the recipe until every row has its labels."""
-    return run(recipe, overrides=overrides, out=out, until=Stage.LABELING)
+def ask_teacher(
+    recipe: str | Path, *, overrides: Sequence[str] = (), out: Path | None = None, runner: Runner | None = None
+) -> Run:
+    """Run the recipe until every row has its labels; a `runner` asks the teacher in place of this process."""
+    return run(recipe, overrides=overrides, out=out, until=Stage.LABELING, runner=runner)
 
 
 class RowsToLabel:

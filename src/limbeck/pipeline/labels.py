@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.file_systems import is_address
 from limbeck.artifacts.manifest import faults_of, read_manifest
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
@@ -17,9 +18,11 @@ from limbeck.artifacts.transfer_text import TransferText
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, in_shell, some
 from limbeck.labeling.label_file import write_label_file
 from limbeck.labeling.source import TeacherSource
+from limbeck.labeling.store import Root
 from limbeck.labeling.summary import SplitSummary, summarise
 from limbeck.labeling.tables import print_labels, print_verification
 from limbeck.labeling.verification import Verification, stores_of, verify
+from limbeck.pipeline.teachers import root_of
 
 EXTRA = ("transfer", "augmented")  # text in addition to the corpus
 
@@ -55,9 +58,10 @@ class LabelledRun:
         return next((precision for precision in ("int8", "bf16") if precision in found), "fp32")
 
     @property
-    def store(self) -> Path:
+    def store(self) -> Root:
         """The label store that was used."""
-        return (self.folder / str(self.labels.asking["store"])).resolve()
+        used = str(self.labels.asking["store"])
+        return root_of(used, self.folder) if is_address(used) else (self.folder / used).resolve()
 
     def summaries(self) -> dict[str, SplitSummary]:
         """Numbers of each split."""
@@ -75,7 +79,7 @@ class LabelledRun:
         facts, asking = self.labels.facts, self.labels.asking
         asked = [source["fingerprint"] for source in asking["sources"]]
         stores = stores_of(self.labels, asked, root=self.store, classes=len(self.corpus.labels))
-        shards = [shard for store in stores for shard in store.shards()]
+        shards = [(store, store.shards()) for store in stores]
         return {
             "teacher": TeacherFolder(self.folder / "teacher").facts.name,
             "fingerprint": facts["teacher"],
@@ -85,8 +89,8 @@ class LabelledRun:
             "features": facts.get("features"),
             **{name: asking[name] for name in ("asked", "hit_rate", "seconds", "rows_per_second", "sources")},
             "store": str(self.store),
-            "shards": len(shards),
-            "store_mb": sum(shard.stat().st_size for shard in shards) / 1e6,
+            "shards": sum(len(found) for _, found in shards),
+            "store_mb": sum(store.bytes_of(found) for store, found in shards) / 1e6,
         }
 
     def verified(self, sources: Sequence[TeacherSource], *, sample: int) -> Verification:

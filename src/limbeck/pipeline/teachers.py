@@ -9,6 +9,7 @@ from typing import Any, Literal
 from limbeck.artifacts.answers import Logits
 from limbeck.artifacts.atomic_folder import copied
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.file_systems import is_address
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.rows import Rows
@@ -17,7 +18,8 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.labeling import label
 from limbeck.labeling.asking import asked_rows
-from limbeck.labeling.source import TeacherSource
+from limbeck.labeling.source import Runner, TeacherSource
+from limbeck.labeling.store import Root, SharedStore
 from limbeck.pipeline.keys import ExtraText, settings_of, texts
 from limbeck.pipeline.pretraining import Pretrained
 from limbeck.recipe.decisions import settings
@@ -34,6 +36,7 @@ from limbeck.teacher.run import member_names, opened, prepare_teacher
 from limbeck.training.tracks import Tracks
 
 LABEL_STORE = ".label-store"
+PORTABLE = ("encoder", "student", "custom")  # kinds whose answers need what is in their folder, and nothing else
 
 
 class OpenedOnce:
@@ -48,6 +51,18 @@ class OpenedOnce:
 
     def __call__(self) -> Any:
         return self._teacher
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OpenedOnce, (self.folder, self.section)  # another process loads it for itself
+
+    @property
+    def place(self) -> Path:
+        """The folder with its files."""
+        return self.folder.folder
+
+    def opened_in(self, folder: Path) -> Any:
+        """The teacher, of a copy of its folder."""
+        return opened(TeacherFolder(folder), self.section)
 
     def reloaded(self) -> Any:
         """A copy loaded for the caller alone, who can release its memory."""
@@ -82,6 +97,7 @@ class Teachers:
                 open=member,
                 weight=weights.get(name, 1.0),
                 temperature=member.folder.facts.temperature or 1.0,
+                portable=member if member.folder.facts.kind in PORTABLE else None,
             )
             for name, member in self.members.items()
         ]
@@ -190,9 +206,17 @@ def _asking(recipe: Recipe, corpus: Corpus, run: RunFolder) -> AskAndKeep:
     return ask
 
 
-def store_of(recipe: Recipe, folder: Path) -> Path:
+def store_of(recipe: Recipe, folder: Path) -> Root:
     """The label store of the run in this folder."""
-    return Path(recipe.labeling.store) if recipe.labeling.store else folder.parent / LABEL_STORE
+    return root_of(recipe.labeling.store, folder)
+
+
+def root_of(store: str | None, folder: Path) -> Root:
+    """The label store that a recipe names, for the run in this folder."""
+    local = folder.parent / LABEL_STORE
+    if store is None:
+        return local
+    return SharedStore(store, local) if is_address(store) else Path(store)
 
 
 def encoder_section(recipe: Recipe) -> EncoderTeacher:
@@ -210,7 +234,15 @@ def checkpoint_key(section: EncoderTeacher) -> str:
     return f"{checkpoint_fingerprint(section.checkpoint)} {section.seed}"
 
 
-def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teachers, run: RunFolder) -> TeacherLabels:
+def labels_of(
+    recipe: Recipe,
+    corpus: Corpus,
+    extra: ExtraText,
+    teachers: Teachers,
+    run: RunFolder,
+    *,
+    runner: Runner | None = None,
+) -> TeacherLabels:
     """Labels of all rows: the student is trained on train and extra text, the report needs dev and test."""
     section = recipe.labeling.model_copy(update={"features": recipe.features})
     facts = teachers.teacher.facts
@@ -236,6 +268,7 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
             out=out,
             key=key,
             reporter=run.reporter,
+            runner=runner,
         ),
     )
     if isinstance(recipe.teacher, EnsembleTeacher):

@@ -12,7 +12,8 @@ class Labeling(Section):
     """How the teacher labels rows, and where its labels are stored."""
 
     store: Annotated[str | None, decides_nothing()] = None
-    """Folder of the label store, shared by runs. Default: `.label-store` next to the run folders."""
+    """Folder of the label store, shared by runs, or its address (s3://, gs://, abfs://, hdfs://), shared by machines.
+    Default: `.label-store` next to the run folders."""
     tokens_per_batch: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
     """Maximum number of tokens in a batch, including padding; texts are sorted by length. Default: 1,024 on a CPU,
     65,536 on a GPU. Lower it if the GPU runs out of memory."""
@@ -28,5 +29,7 @@ class Labeling(Section):
     needs: "cls" for such losses, "mean" for `transfer.choice = "nearest"`."""
 
     def located(self, locate: Locate) -> Self:
-        """With an existing store as an absolute path."""
-        return self if self.store is None else self.model_copy(update={"store": locate(self.store, required=False)})
+        """With an existing store as an absolute path; an address stays as it is."""
+        if self.store is None or "://" in self.store:
+            return self
+        return self.model_copy(update={"store": locate(self.store, required=False)})

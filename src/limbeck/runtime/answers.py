@@ -129,10 +129,11 @@ class ParquetAnswers:
         probabilities: Probabilities,
         answered_by: Sequence[str] = (),
         scored: Scored | None = None,
+        failed: Sequence[bool] | None = None,
     ) -> None:
-        """Write the rows."""
+        """Write the rows; those that have `failed` with nulls in place of an answer."""
         batch = chunk.batch if chunk.batch is not None else self._batch(chunk.entries)
-        self._write(batch, probabilities, answered_by, scored)
+        self._write(batch, probabilities, answered_by, scored, failed)
 
     def close(self) -> None:
         """Write what is left, and the end of the file."""
@@ -143,11 +144,19 @@ class ParquetAnswers:
         self._sink.close()
 
     def _write(
-        self, batch: Any, probabilities: Probabilities, answered_by: Sequence[str], scored: Scored | None = None
+        self,
+        batch: Any,
+        probabilities: Probabilities,
+        answered_by: Sequence[str],
+        scored: Scored | None = None,
+        failed: Sequence[bool] | None = None,
     ) -> None:
         pa, schema, taken = self._arrow, batch.schema, batch.schema.names
         self._is_begun = True
         added = self._added(probabilities, answered_by, taken, scored)
+        if failed is not None and any(failed):
+            places = pa.array(range(len(failed)), pa.int64(), mask=np.asarray(failed))
+            added = {name: array.take(places) for name, array in added.items()}  # a null takes a null
         for name, array in added.items():
             schema = schema.append(pa.field(name, array.type))
         self._sink.write(pa.RecordBatch.from_arrays([*batch.columns, *added.values()], schema=schema))

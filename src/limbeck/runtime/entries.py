@@ -19,6 +19,19 @@ ROLES = ("text", "pair")
 PARQUET_ROWS = 1024  # at a time, where rows are taken one by one
 
 
+class Unreadable(str):
+    """The empty text in place of one that cannot be read, for whoever goes on without it."""
+
+    reason: str
+
+    @classmethod
+    def because(cls, reason: str) -> "Unreadable":
+        """With what is wrong with the row."""
+        row = cls()
+        row.reason = reason
+        return row
+
+
 class Entry(NamedTuple):
     """One row of the input: what the model is asked, and all its columns."""
 
@@ -98,9 +111,10 @@ class Chunk:
 class InputRows:
     """An opened file or stream of rows to predict."""
 
-    def __init__(self, table: RawTable, wanted: Wanted) -> None:
-        """Raises where the file does not have the columns."""
-        self._table, self._wanted = table, wanted
+    def __init__(self, table: RawTable, wanted: Wanted, *, is_tolerant: bool = False) -> None:
+        """Raises where the file does not have the columns. If it `is_tolerant`, a row of JSON or parquet without a text
+        is an Unreadable one, and no error."""
+        self._table, self._wanted, self._is_tolerant = table, wanted, is_tolerant
         self.format: KnownFormat = table.format or "lines"
         self.delimiter = table.delimiter
         if self.format == "lines":
@@ -191,10 +205,15 @@ class InputRows:
             yield Chunk(rows, batch=batch, path=self._table.path)
 
     def _row(self, cells: Sequence[object], *, number: int) -> Row:
-        texts = [
-            cell if isinstance(cell, str) else plain_text(cell, key=role, path=self._table.path, number=number)
-            for role, cell in zip(ROLES, cells, strict=False)
-        ]
+        try:
+            texts = [
+                cell if isinstance(cell, str) else plain_text(cell, key=role, path=self._table.path, number=number)
+                for role, cell in zip(ROLES, cells, strict=False)
+            ]
+        except RowMalformed as error:
+            if not self._is_tolerant:
+                raise
+            texts = [Unreadable.because(str(error).partition("\n")[0])] * len(cells)
         return texts[0] if len(texts) == 1 else (texts[0], texts[1])
 
 
@@ -207,6 +226,7 @@ def opened_rows(
     header: bool | None = None,
     quoting: bool | None = None,
     encoding: str = "utf-8",
+    is_tolerant: bool = False,
 ) -> Iterator[InputRows]:
     """The rows of a path or of an open stream; a path is closed afterwards, a stream is left to its owner.
 
@@ -236,7 +256,7 @@ def opened_rows(
             objects=lambda: iter(()),
         )
     try:
-        yield InputRows(table, wanted)
+        yield InputRows(table, wanted, is_tolerant=is_tolerant)
     finally:
         table.close()
 

@@ -70,7 +70,7 @@ def predict_stream(
                 answers.write(chunk, given.probabilities, given.answered_by, given.scored)
                 watch_answers(given)
             else:
-                answers.write(chunk, *_answered(classifier, chunk.rows))
+                answers.write(chunk, *answered(classifier, chunk.rows))
             watch(len(chunk.rows))
             total += len(chunk.rows)
         answers.close()
@@ -98,7 +98,7 @@ def _answers_of(
     return TextAnswers(lines, cast(TextIO, sink), heading=rows.heading)
 
 
-def _answered(classifier: Predicts, rows: list[Row]) -> tuple[Any, tuple[str, ...], Scored | None]:
+def answered(classifier: Predicts, rows: list[Row]) -> tuple[Any, tuple[str, ...], Scored | None]:
     """Probabilities or scores, whose they are, and how sure a model that abstains is, from the same logits."""
     facts = classifier.facts
     if not facts.task.has_classes:

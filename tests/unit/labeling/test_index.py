@@ -1,5 +1,7 @@
 """Which rows have the same text, over all splits."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,16 +16,31 @@ SPLITS = {
 }
 
 
-@pytest.fixture(params=[2, 1 << 16], ids=["in small pieces", "at once"])
-def index(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> TextIndex:
+@pytest.fixture(params=[(2, 100), (1 << 16, 100), (2, 10)], ids=["in small pieces", "at once", "on disk"])
+def index(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TextIndex:
     """Of eleven rows in three splits."""
-    monkeypatch.setattr(module, "ROWS_AT_ONCE", request.param)
+    at_once, in_memory = request.param
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "ROWS_IN_MEMORY", in_memory)
     return TextIndex(
         {
             split: Rows.of(ids=[f"{split}:{number}" for number in range(len(texts))], texts=texts)
             for split, texts in SPLITS.items()
-        }
+        },
+        folder=tmp_path,
     )
+
+
+def test_files_of_an_index_on_disk_end_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "ROWS_IN_MEMORY", 1)
+    index = TextIndex({"train": Rows.of(ids=["a", "b"], texts=["one", "one"])}, folder=tmp_path)
+
+    marks = index.column(len(index), "uint32", fill=7)
+
+    assert marks.tolist() == [7, 7]
+    assert len(list(tmp_path.iterdir())) == 1
+    del index
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_each_row_knows_the_first_row_with_its_text(index: TextIndex) -> None:

@@ -30,6 +30,7 @@ from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.progress import Reporter, counted
 from limbeck.recipe.files import READY
+from limbeck.recipe.no_teacher import NONE
 from limbeck.recipe.student import Vocabulary, WordStudent, source_kind
 from limbeck.text.forms import FormStep
 from limbeck.text.piece_tokenizer import count_pieces, whole_words
@@ -75,7 +76,8 @@ def build_vocabulary(
     sources = section.vector_sources
     if "teacher" in sources and encoder is None:
         sources = ["random" if source == "teacher" else source for source in sources]
-        reporter.note("  the teacher is not an encoder and has no word vectors: the student's start at random")
+        if teacher.facts.kind != NONE:
+            reporter.note("  the teacher is not an encoder and has no word vectors: the student's start at random")
     with written_atomically(out, kind="vocabulary", key=key) as scratch:
         widths = [_width(source, section, encoder) for source in sources]
         if general is not None:

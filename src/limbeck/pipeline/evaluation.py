@@ -31,6 +31,7 @@ from limbeck.pipeline.predictions import label_names, predictions_of
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.files import GENERAL
+from limbeck.recipe.no_teacher import NONE
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Transformer, WordStudent
 from limbeck.report.html import page
@@ -106,6 +107,8 @@ def evaluate(
             {**of_model, **of_quality, **of_cost}
             for of_model, of_quality, of_cost in zip(facts, judged.lines, costs.lines, strict=True)
         ]
+        if teacher.facts.kind == NONE:
+            models, judged = models[1:], judged.without_teacher()
         data = {
             "run": run_name,
             "corpus": _corpus_facts(corpus),

@@ -22,6 +22,7 @@ from limbeck.pipeline.keys import settings_of, training_fingerprints
 from limbeck.pipeline.teachers import OpenedOnce, Teachers, before_fine_tuning, checkpoint_key, encoder_section
 from limbeck.progress import Reporter
 from limbeck.recipe.files import general_folder
+from limbeck.recipe.no_teacher import NoTeacher
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import AnyStudent, Transformer, WordStudent
 from limbeck.teacher.checkpoint import find_checkpoint
@@ -132,6 +133,7 @@ def train_one(
 ) -> StudentFolder:
     """Train a student, or continue its training."""
     student, origins = _student_and_origins(inputs, alone=student_id.is_alone)
+    has_no_teacher = student_id.is_alone or isinstance(inputs.recipe.teacher, NoTeacher)
     return train_student(
         inputs.recipe.distillation,
         student=student,
@@ -139,7 +141,7 @@ def train_one(
         seed=student_id.seed,
         corpus=inputs.corpus,
         extra=[] if student_id.is_alone else inputs.chosen_text.rows,
-        labels=None if student_id.is_alone else inputs.labels,
+        labels=None if has_no_teacher else inputs.labels,
         vocabulary=inputs.vocabulary,
         out=out,
         key=key,

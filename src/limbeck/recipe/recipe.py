@@ -20,6 +20,7 @@ from limbeck.recipe.no_teacher import on_labels_alone, refuse_what_needs_a_teach
 from limbeck.recipe.scores import refuse_class_only
 from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, PairStudent, Transformer, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
+from limbeck.recipe.textgcn import refuse_other_graphs
 from limbeck.recipe.transfer import Transfer
 
 
@@ -226,6 +227,7 @@ class Recipe(Section):
             raise ValueError(
                 f'student.vocabulary.kind = "{wanted}" uses the pieces of an encoder, but the teacher is not one'
             )
+        refuse_other_graphs(self)
         self._classes_are_learned()
         if "layers" in self.distillation.needs:
             self._refuse_without_layers(self._asking_for("layers"))

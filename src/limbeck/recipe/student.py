@@ -10,6 +10,7 @@ from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.decisions import by_content, decides, fields_marked, has_effect_if
 from limbeck.recipe.files import GENERAL, GENERAL_FOLDER, general_folder, ready_general
+from limbeck.recipe.textgcn import TextGcn
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
 NETWORK = decides("students", "baseline")  # and not the vocabulary
@@ -378,4 +379,4 @@ class Transformer(Section):
         )
 
 
-AnyStudent = WordStudent | Ngrams | Transformer
+AnyStudent = WordStudent | Ngrams | TextGcn | Transformer

@@ -16,6 +16,7 @@ from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_s
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation import size_limit
+from limbeck.distillation.graph_vocabulary import build_graph_vocabulary
 from limbeck.distillation.new_student import new_student
 from limbeck.distillation.ngram_vocabulary import build_ngram_vocabulary
 from limbeck.distillation.refuse_impossible import refuse_the_impossible
@@ -30,6 +31,7 @@ from limbeck.recipe.export import Export
 from limbeck.recipe.load import parse_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Ngrams, Transformer
+from limbeck.recipe.textgcn import TextGcn
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 KEY = Key(section=Export().model_dump(), inputs={"student": "f" * 32, "corpus": "f" * 32})
@@ -86,6 +88,9 @@ def vocabulary_of(recipe: Recipe, corpus: Corpus, teacher: TeacherFolder, out: P
     if isinstance(recipe.student, Ngrams):
         del given["encoder"]
         return build_ngram_vocabulary(recipe.student, teacher=teacher, **given)
+    if isinstance(recipe.student, TextGcn):
+        del given["encoder"], given["extra"]
+        return build_graph_vocabulary(recipe.student, teacher=teacher, **given)
     return build_vocabulary(recipe.student, teacher=teacher, open_encoder=None, **given)
 
 

@@ -97,7 +97,7 @@ def network_on_graph(section: TextGcn, *, vocabulary: VocabularyFolder, corpus: 
     tokenizer = StudentTokenizer.load(vocabulary.tokenizer)
     documents = known_words(corpus.splits["train"], tokenizer, max_length=section.max_length)
     graph = WordGraph.of(documents, words=len(tokenizer), window=section.window)
-    network.graph = graph_of_training(graph)
+    network.attach(graph_of_training(graph))
     with torch.no_grad():
         network.rarity.weight.copy_(torch.from_numpy(graph.rarity[:, None]).float())
     return network
@@ -120,7 +120,6 @@ def graph_of_training(graph: WordGraph) -> GraphOfTraining:
     return GraphOfTraining(
         words=Propagation.of(words),
         from_documents=Propagation.of(at_words @ graph.documents.T @ at_documents),
-        documents=Propagation.of(graph.documents),
         scale=torch.from_numpy(of_words).float(),
     )
 

@@ -26,6 +26,7 @@ from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.textgcn import TextGcn
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.training.device import training_device
+from limbeck.training.modes import quiet_transformers
 
 PATIENCE = 10  # epochs whose mean loss on dev the next one must not exceed, as in the published code
 
@@ -103,6 +104,7 @@ def train_transductive(
     """
     tokenizer = StudentTokenizer.load(vocabulary.tokenizer)
     documents = Documents.of(corpus, tokenizer, max_length=section.max_length)
+    quiet_transformers()
     graph = WordGraph.of(documents.words, words=len(tokenizer), window=section.window)
     device, edges = training_device(), edges_of(graph)
     edges = edges.to(device)

@@ -129,55 +129,67 @@ class GraphOfTraining:
 
     words: Propagation  # D^-½ (PMI + I) D^-½: (words, words)
     from_documents: Propagation  # D^-½ TF-IDF D^-½: (words, documents)
-    documents: Propagation  # (documents, words): TF-IDF, which a document's own input is
     scale: Tensor  # (words): D^-½, of a word's edge to any document
 
     def to(self, device: torch.device) -> "GraphOfTraining":
         """The same on another device."""
         if self.scale.device == device:
             return self
-        parts = (part.to(device) for part in (self.words, self.from_documents, self.documents, self.scale))
-        return GraphOfTraining(*parts)  # type: ignore[arg-type]  # three matrices and a vector
+        return GraphOfTraining(self.words.to(device), self.from_documents.to(device), self.scale.to(device))
 
 
 class TextGcnOnGraph(TextGcnForSequenceClassification):
     """The same network while it learns: states of words come from the graph, by its first layer.
 
-        h = relu(Â_words E + Â_documents (T E)),
+        h = relu(Â [E; F]),
 
-    with a vector in E for each word, and TF-IDF T as the input of documents (Wang et al. 2022). Documents are read as
-    new texts are, so nothing changes between training and use.
+    with a vector in E for each word and in F for each document, of which only those of words stay. A document is read
+    as a new text is, without the edge to itself, so nothing changes between training and use.
     """
 
     def __init__(self, config: TextGcnConfig) -> None:
         super().__init__(config)
         self.graph: GraphOfTraining | None = None
+        self.documents: nn.Parameter | None = None
         self.layer_dropout = config.dropout
-        self._known: tuple[int, Tensor] | None = None
+        self._known: tuple[tuple[int, int], Tensor] | None = None
         with torch.no_grad():
             nn.init.xavier_uniform_(self.embeddings.weight)
             nn.init.xavier_uniform_(self.classifier.weight)
             self.classifier.bias.zero_()
         self.classifier.bias.requires_grad_(False)  # the published network has none
 
+    @torch.no_grad()
+    def attach(self, graph: GraphOfTraining) -> None:
+        """Learn with this graph, with a new vector for each of its documents."""
+        self.graph = graph
+        self.documents = nn.Parameter(torch.empty(graph.from_documents.forward.shape[1], self.config.embedding_size))
+        nn.init.xavier_uniform_(self.documents)
+
     def word_states(self) -> Tensor:
         vectors = self.embeddings.weight
         if self.training:
             return self._propagated(vectors)
-        if self._known is None or self._known[0] != vectors._version:  # once for all batches of an evaluation
-            self._known = vectors._version, self._propagated(vectors).detach()
+        version = (vectors._version, 0 if self.documents is None else self.documents._version)
+        if self._known is None or self._known[0] != version:  # once for all batches of an evaluation
+            self._known = version, self._propagated(vectors).detach()
         return self._known[1]
 
     def _propagated(self, vectors: Tensor) -> Tensor:
         assert self.graph is not None, "it is attached before anything is computed"
-        device = vectors.device
-        graph = self.graph = self.graph.to(device)
-        if self.training:  # of an input that is one word, the word as a whole
-            kept = torch.rand(len(vectors), 1, device=device) >= self.layer_dropout
-            vectors = vectors * kept / (1 - self.layer_dropout)
-        states = torch.relu(graph.words(vectors) + graph.from_documents(graph.documents(vectors)))
+        assert self.documents is not None, "they are made with the graph"
+        graph = self.graph = self.graph.to(vectors.device)
+        words, documents = self._some(vectors), self._some(self.documents)
+        states = torch.relu(graph.words(words) + graph.from_documents(documents))
         states = nn.functional.dropout(states, self.layer_dropout, training=self.training)
         return states * graph.scale[:, None]
+
+    def _some(self, vectors: Tensor) -> Tensor:
+        """Dropout of an input that is one number, its own: the vector of a node is taken as a whole."""
+        if not self.training:
+            return vectors
+        kept = torch.rand(len(vectors), 1, device=vectors.device) >= self.layer_dropout
+        return vectors * kept / (1 - self.layer_dropout)
 
     def train(self, mode: bool = True) -> Self:
         """As usual; the states of an evaluation are forgotten."""

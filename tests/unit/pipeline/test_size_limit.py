@@ -46,6 +46,7 @@ STUDENTS: dict[str, dict[str, Any]] = {
     "textcnn": {"kind": "textcnn", "filters": 8, "embedding_size": 20, "static_channel": True, **WORDS},
     "bag": {"kind": "bag", "dense_size": 8, "embedding_size": 20, **WORDS},
     "ngrams": {"kind": "ngrams", "embedding_size": 5},
+    "textgcn": {"kind": "textgcn", "vocabulary": {"min_count": 1}},
 }
 
 

@@ -45,7 +45,7 @@ from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import LayerLoss, needs_of
 from limbeck.recipe.student import AnyStudent, Ngrams, Transformer, WordStudent
-from limbeck.training.batches import length_batches, token_budget_batches
+from limbeck.training.batches import length_batches, mixed_batches, token_budget_batches
 from limbeck.training.cuda_graphs import Slots
 from limbeck.training.device import choose_arithmetic, refuse_bf16_recurrence, training_device
 from limbeck.training.epochs import Progress, on_dev
@@ -251,7 +251,10 @@ class TrainingSetup:
         lengths = self.training_rows.lengths()
 
         def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
-            return length_batches(lengths, batch_size=section.batch_size, seed=self.seed, epoch=epoch)
+            size = {"batch_size": section.batch_size, "seed": self.seed, "epoch": epoch}
+            if section.batches == "mixed":
+                return mixed_batches(len(lengths), **size)
+            return length_batches(lengths, **size)
 
         def losses(trained: nn.Module, places: Places | Slots, done: float) -> dict[str, Tensor]:
             terms: dict[str, Tensor] = trained(self.training_rows, places, done)

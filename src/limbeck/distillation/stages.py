@@ -57,5 +57,5 @@ def trainings_of(section: Distillation, *, alone: bool, is_fitted: bool = False)
 def own_settings(student: AnyStudent) -> dict[str, Any]:
     """The keys of `[distillation]` that a student has itself."""
     if isinstance(student, TextGcn):
-        return {"learning_rate": student.learning_rate, "batch_size": student.batch_size}
+        return {"learning_rate": student.learning_rate, "batch_size": student.batch_size, "batches": "mixed"}
     return {"learning_rate": student.learning_rate} if isinstance(student, Ngrams) else {}

@@ -61,8 +61,10 @@ class TextGcn(Section):
     """Dropout on the input and on the first layer."""
     learning_rate: Annotated[float, TRAINING] = Field(default=0.02, gt=0)
     """Peak learning rate, in place of `distillation.learning_rate`."""
-    batch_size: Annotated[int, TRAINING] = Field(default=1024, ge=1)
-    """Rows per batch, in place of `distillation.batch_size`: each step computes the states of all words."""
+    batch_size: Annotated[int, TRAINING] = Field(default=8192, ge=1)
+    """Rows per batch, in place of `distillation.batch_size`, drawn whatever their lengths: each step computes the
+    states of all words, so few large steps are cheaper than many small ones. With all rows in a batch, as published,
+    set `distillation.epochs` = 100 or more."""
     max_size_mb: Annotated[float | None, decides("vocabulary", "sized_vocabulary")] = Field(default=None, gt=0)
     """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has
     int8, else of the fp32 one. Rare words are dropped until it fits. Default: no limit."""

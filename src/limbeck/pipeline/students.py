@@ -83,7 +83,9 @@ def _word_vectors(student: AnyStudent) -> dict[str, str]:
     if not isinstance(student, WordStudent):
         return start_fingerprint(student)
     sources = [name if name in WITHOUT_FILE else file_digest(Path(name)) for name in student.vector_sources]
-    return {"word_vectors": " + ".join(sources), **start_fingerprint(student)}
+    listed = student.vocabulary.path
+    words = {} if listed is None else {"words": file_digest(Path(listed))}
+    return {"word_vectors": " + ".join(sources), **words, **start_fingerprint(student)}
 
 
 def _make_vocabulary(

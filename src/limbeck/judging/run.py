@@ -1,7 +1,7 @@
 """Runs teacher and candidates on the judged rows, and computes all metrics of their answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -98,10 +98,6 @@ class Judgement:
     answers: list[tuple[Ints, ModelAnswers] | None]  # of each line's shipped copy, and on which of the rows
     right: list[Bools | None]  # (rows) for each line, by its shipped copy; None without one, or without all answers
     largest_residuals: list[dict[str, Any]] = field(default_factory=list)  # of scores, in place of worst errors
-
-    def without_teacher(self) -> "Judgement":
-        """The same without the teacher's line, for a run that has no teacher."""
-        return replace(self, lines=self.lines[1:], answers=self.answers[1:], right=self.right[1:])
 
 
 def judge(

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -108,7 +109,8 @@ def evaluate(
             for of_model, of_quality, of_cost in zip(facts, judged.lines, costs.lines, strict=True)
         ]
         if teacher.facts.kind == NONE:
-            models, judged = models[1:], judged.without_teacher()
+            models = models[1:]
+            judged = replace(judged, lines=judged.lines[1:], answers=judged.answers[1:], right=judged.right[1:])
         data = {
             "run": run_name,
             "corpus": _corpus_facts(corpus),

@@ -134,7 +134,7 @@ def exported(
 def test_the_exported_folder_keeps_within_the_limit_and_fills_it(
     corpus: Corpus, teacher: TeacherFolder, tmp_path: Path, name: str, precision: str
 ) -> None:
-    most = 0.06 if precision == "int8" else 0.12
+    most = 0.06 if precision == "int8" or name == "textgcn" else 0.12  # which has two numbers for a word
     recipe = recipe_of({**STUDENTS[name], "max_size_mb": most}, precisions=[precision])
 
     vocabulary = vocabulary_of(recipe, corpus, teacher, tmp_path / "vocabulary")

@@ -37,6 +37,7 @@ class StudentKind:
     body_shape: (
         tuple[str, ...] | None
     )  # keys of [student] that fix the body `limbeck pretrain` teaches; None: it cannot
+    is_searched: bool = True  # by `limbeck search`: as many epochs suit it as the others
     has_layers: bool  # that losses on layers can read; its features are then the last state of its first token
 
 
@@ -136,6 +137,7 @@ STUDENT_KINDS: dict[str, StudentKind] = {
             pairs="apart",
             starts_from="labels",
             body_shape=None,
+            is_searched=False,
             has_layers=False,
         ),
         StudentKind(

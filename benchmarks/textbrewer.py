@@ -61,6 +61,7 @@ from limbeck.models.transformer import transformer_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.student import AnyStudent, BiLstm, Transformer
+from limbeck.recipe.textgcn import TextGcn
 from limbeck.teacher.checkpoint import find_checkpoint
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.loading import load_encoder
@@ -277,6 +278,7 @@ def task_of(name: str, texts: list[str], teacher: Encoder, *, epochs: int, dropo
         student = transformer_student(section, teacher=teacher.model, vocabulary=None, labels=LABELS, **size)
         return Task(texts, teacher, student.to(training_device()), framed, pad, settings)
     words = build_word_tokenizer(texts, language="en", max_size=30_000, min_count=2, lowercase=True)
+    assert not isinstance(section, TextGcn), "it is none of the compared students"
     width = section.embedding_size
     assert width is not None, "only n-grams leave it open"
     student = word_student(section, vocabulary_size=len(words), embedding_size=width, labels=LABELS, pair=False)

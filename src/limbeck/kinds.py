@@ -37,6 +37,7 @@ class StudentKind:
     body_shape: (
         tuple[str, ...] | None
     )  # keys of [student] that fix the body `limbeck pretrain` teaches; None: it cannot
+    is_searched: bool = True  # by `limbeck search`: as many epochs suit it as the others
     has_layers: bool  # that losses on layers can read; its features are then the last state of its first token
 
 
@@ -117,6 +118,26 @@ STUDENT_KINDS: dict[str, StudentKind] = {
             pairs="apart",
             starts_from="labels",
             body_shape=None,
+            has_layers=False,
+        ),
+        StudentKind(
+            kind="textgcn",
+            title="graph of words and documents",
+            section="limbeck.recipe.textgcn:TextGcn",
+            network="limbeck.models.textgcn:textgcn",
+            model_type="limbeck_textgcn",
+            config_class="limbeck.models.textgcn:TextGcnConfig",
+            model_class="limbeck.models.textgcn:TextGcnForSequenceClassification",
+            graph="limbeck.export.textgcn_graph:textgcn_graph",
+            int8="limbeck.export.int8:int8_graph",
+            multiply_adds="limbeck.models.textgcn:textgcn_multiply_adds",
+            native_plan=None,
+            size_levers=("vocabulary",),
+            tokenizer="words",
+            pairs="apart",
+            starts_from="labels",
+            body_shape=None,
+            is_searched=False,
             has_layers=False,
         ),
         StudentKind(

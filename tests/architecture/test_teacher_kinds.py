@@ -32,7 +32,8 @@ def lacking(rows: Mapping[str, TeacherKind[Any]], sections: tuple[type[Section],
 
 
 def _lacks(rows: Mapping[str, TeacherKind[Any]], section: type[Section], docs: str) -> list[str]:
-    found = [f"section.{name}" for name in ("near_chance",) if name not in section.model_fields]
+    can_guess = kind_in(section) != "none"
+    found = [f"section.{name}" for name in ("near_chance",) if can_guess and name not in section.model_fields]
     if not isinstance(getattr(section, "traits", None), TeacherTraits):
         found.append("section.traits")
     kind = kind_in(section)

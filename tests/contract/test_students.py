@@ -27,6 +27,7 @@ from limbeck.models.students import word_student
 from limbeck.models.transformer import transformer_student
 from limbeck.recipe.export import Precision
 from limbeck.recipe.student import Bag, BiLstm, Ngrams, TextCnn, Transformer, WordStudent
+from limbeck.recipe.textgcn import TextGcn
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import EngineChoice
 from limbeck.runtime.row import Row
@@ -50,11 +51,12 @@ class Kind:
     multi_label: bool = False
     frozen: tuple[str, ...] = ()  # its tables that are not trained
     masks_itself: bool = True  # whether it knows padding by its id where no mask is given; transformers' own do not
+    is_native: bool = True  # whether the C++ extension has it
     learning_rate: float = 0.02  # with which it overfits eight rows in 80 steps
 
 
 def of_words(
-    name: str, section: WordStudent | Ngrams, *, features: int, pair: bool = False, multi_label: bool = False
+    name: str, section: WordStudent | Ngrams | TextGcn, *, features: int, pair: bool = False, multi_label: bool = False
 ) -> Kind:
     """A student that reads vectors of words or n-grams."""
 
@@ -68,6 +70,18 @@ def of_words(
             problem_type="multi_label_classification" if multi_label else None,
         )
 
+    if isinstance(section, TextGcn):
+        table = ("rarity",)
+        return Kind(
+            name,
+            build,
+            _save_word_tokenizer,
+            features,
+            pair=pair,
+            multi_label=multi_label,
+            frozen=table,
+            is_native=False,
+        )
     if isinstance(section, Ngrams):
         return Kind(name, build, _save_word_tokenizer, features, pair=pair, multi_label=multi_label)
     vectors = ("embeddings", "widening") if section.vector_rank else ("embeddings",)
@@ -185,6 +199,9 @@ STUDENTS = [
     of_words("ngrams-dense-layer", ngrams_section(dense_size=16), features=WIDTH),
     of_words("ngrams-pair", ngrams_section(), features=4 * WIDTH, pair=True),
     of_words("ngrams-multi-label", ngrams_section(), features=WIDTH, multi_label=True),
+    of_words("textgcn", TextGcn(kind="textgcn"), features=WIDTH),
+    of_words("textgcn-pair", TextGcn(kind="textgcn"), features=4 * WIDTH, pair=True),
+    of_words("textgcn-multi-label", TextGcn(kind="textgcn"), features=WIDTH, multi_label=True),
     of_layers("bert-shaped", family="bert"),
     of_layers("distilbert-shaped", family="distilbert"),
     of_layers("bert-shaped-multi-label", family="bert", multi_label=True),
@@ -367,7 +384,7 @@ def rows_for(kind: Kind) -> list[Row]:
 
 
 COMPOSING = [kind for kind in STUDENTS if "attending-composed" in kind.name or "attending-three" in kind.name]
-NATIVE = [kind for kind in STUDENTS if kind.masks_itself and kind not in COMPOSING]
+NATIVE = [kind for kind in STUDENTS if kind.masks_itself and kind.is_native and kind not in COMPOSING]
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])

@@ -81,9 +81,9 @@ class Candidates:
 class Packer:
     """Packs answers into candidates, at most `most` per word; `known` are the words that Han characters may form."""
 
-    def __init__(self, known: HanWords, *, most: int) -> None:
+    def __init__(self, known: HanWords, *, most: int, allows_itself: bool = False) -> None:
         self.packed = Candidates()
-        self._known, self._most = known, most
+        self._known, self._most, self._allows_itself = known, most, allows_itself
         self._positions: dict[str, int] = {}
 
     def add(self, key: bytes, words: Sequence[str], answer: TextPredictions) -> None:
@@ -105,7 +105,7 @@ class Packer:
                 yield position, [written_like(word, other) for other in columns[0].characters]
             else:
                 found = self._known.combined(columns, most=self._most + 1)
-                yield position, [other for other in found if other != word][: self._most]
+                yield position, [other for other in found if self._allows_itself or other != word][: self._most]
 
     def _position(self, word: str) -> int:
         position = self._positions.setdefault(word, len(self._positions))
@@ -143,7 +143,7 @@ class FillInWords(WordMethod):
 def masked_lm(section: MaskedLm, rows: Rows, context: PreparationContext) -> FillInWords:
     """Ask the model about every word of the rows that is not in the store yet."""
     texts = {content_key(text): text for text in texts_of(rows)}
-    packer = Packer(_known_words(texts, context), most=section.candidates)
+    packer = Packer(_known_words(texts, context), most=section.candidates, allows_itself=section.beside == "original")
     unasked: set[str] = set()
     for key, answer in answers_to_texts(texts, section, context):
         words = cut_words(texts[key], language=context.language).words

@@ -36,20 +36,30 @@ class TextFrame(NamedTuple):
     padding: int
     has_types: bool
     most_pieces: int
+    between: tuple[int, ...] = ()  # before the original as the second text; empty: without it
 
     @classmethod
-    def of(cls, tokenizer: Any, *, max_length: int) -> "TextFrame":
-        """The special tokens that this tokenizer puts around a text."""
+    def of(cls, tokenizer: Any, *, max_length: int, with_original: bool = False) -> "TextFrame":
+        """The special tokens that this tokenizer puts around a text, and in front of a second one."""
         row = tokenizer("a", return_special_tokens_mask=True)
         of_text = [at for at, is_special in enumerate(row["special_tokens_mask"]) if not is_special]
         before, after = row["input_ids"][: of_text[0]], row["input_ids"][of_text[-1] + 1 :]
         has_types = "token_type_ids" in row
         most_pieces = max_length - len(before) - len(after)
-        return cls(before, after, tokenizer.mask_token_id, tokenizer.pad_token_id or 0, has_types, most_pieces)
+        between: tuple[int, ...] = ()
+        if with_original:
+            both = tokenizer("a", "a", return_special_tokens_mask=True)
+            first, *_, last = (at for at, is_special in enumerate(both["special_tokens_mask"]) if not is_special)
+            between = tuple(both["input_ids"][first + 1 : last])
+            most_pieces = (max_length - len(before) - len(between) - len(after)) // 2
+        pad = tokenizer.pad_token_id or 0
+        return cls(before, after, tokenizer.mask_token_id, pad, has_types, most_pieces, between)
 
     def length(self, pieces: int) -> int:
         """The length of the row for a text with this number of pieces."""
-        return len(self.before) + min(pieces, self.most_pieces) + len(self.after)
+        kept = min(pieces, self.most_pieces)
+        of_original = len(self.between) + kept if self.between else 0
+        return len(self.before) + kept + of_original + len(self.after)
 
     def masked(self, texts: Sequence[Sequence[int]], blanks: Sequence[tuple[int, Blank]]) -> MaskedRows:
         """A row for each blank, which comes with the number of its text.
@@ -59,17 +69,23 @@ class TextFrame(NamedTuple):
         longest = max(self.length(len(texts[number])) for number, _ in blanks)
         ids = np.full((len(blanks), longest), self.padding, dtype=np.int64)
         attention_mask = np.zeros_like(ids)
+        types = np.zeros_like(ids)
         rows, columns = [], []
         for row, (number, blank) in enumerate(blanks):
             start = self._window(len(texts[number]), blank)
-            line = [*self.before, *texts[number][start : start + self.most_pieces], *self.after]
+            window = texts[number][start : start + self.most_pieces]
+            line = [*self.before, *window, *self.between]
+            if self.between:
+                types[row, len(line) : len(line) + len(window) + len(self.after)] = 1
+                line += window
+            line += self.after
             ids[row, : len(line)], attention_mask[row, : len(line)] = line, 1
             rows += [row] * (blank.end - blank.first)
             columns += [len(self.before) + at - start for at in range(blank.first, blank.end)]
         ids[rows, columns] = self.mask
         inputs = {"input_ids": ids, "attention_mask": attention_mask}
         if self.has_types:
-            inputs["token_type_ids"] = np.zeros_like(ids)
+            inputs["token_type_ids"] = types
         return MaskedRows(inputs, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64))
 
     def _window(self, length: int, blank: Blank) -> int:
@@ -98,9 +114,16 @@ class Top(NamedTuple):
 
 
 def answers_about(
-    texts: Sequence[str], model: LanguageModel, *, language: str, most: int, tokens_per_batch: int | None = None
+    texts: Sequence[str],
+    model: LanguageModel,
+    *,
+    language: str,
+    most: int,
+    tokens_per_batch: int | None = None,
+    with_original: bool = False,
 ) -> list[TextPredictions]:
-    """For every word that the model can be asked about, the `most` probable other words.
+    """For every word that the model can be asked about, the `most` probable other words; `with_original`, where the
+    model also reads the text as it was, the word itself may be among them.
 
     For Han words these are the characters of each position. All pieces of the word are masked together, and nothing
     else. An answer does not depend on other texts, except for rounding that depends on the size of a batch.
@@ -108,7 +131,8 @@ def answers_about(
     lines = _lines(texts, model, language=language)
     # Words that differ only in case are merged, so more than `most` are needed.
     count = min(2 * most + 2, model.model.config.vocab_size)
-    top = _most_probable(lines, model, count=count, tokens_per_batch=tokens_per_batch)
+    frame = TextFrame.of(model.tokenizer, max_length=model.max_length, with_original=with_original)
+    top = _most_probable(lines, model, frame, count=count, tokens_per_batch=tokens_per_batch)
     masks = [(number, blank, at) for number, blank in lines.blanks for at in range(blank.first, blank.end)]
     answers = [TextPredictions([], [], []) for _ in texts]
     for (number, blank, at), pieces, logits in zip(masks, top.pieces, top.logits, strict=True):
@@ -121,7 +145,7 @@ def answers_about(
         else:
             itself = (word.lower(), model.vocabulary.words[lines.pieces[number][at]])
             forms = dict.fromkeys(str(model.vocabulary.words[piece]) for piece in pieces[is_valid])
-            found = [form for form in forms if form not in itself][:most]
+            found = [form for form in forms if with_original or form not in itself][:most]
             answer.logits.append([])
         answer.found.append(" ".join(found))
     return answers
@@ -145,10 +169,11 @@ def _lines(texts: Sequence[str], model: LanguageModel, *, language: str) -> Mask
     return lines
 
 
-def _most_probable(lines: MaskedTexts, model: LanguageModel, *, count: int, tokens_per_batch: int | None) -> Top:
+def _most_probable(
+    lines: MaskedTexts, model: LanguageModel, frame: TextFrame, *, count: int, tokens_per_batch: int | None
+) -> Top:
     """For every masked piece, in the order of the blanks; results stay on the device until all are complete."""
     device, size = model.device, model.model.config.vocab_size
-    frame = TextFrame.of(model.tokenizer, max_length=model.max_length)
     masks = np.array([blank.end - blank.first for _, blank in lines.blanks], dtype=np.int64)
     starts = np.cumsum(masks) - masks
     pieces = torch.zeros((int(masks.sum()), count), dtype=torch.int32, device=device)

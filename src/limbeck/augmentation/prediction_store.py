@@ -62,6 +62,7 @@ def _settings_hash(checkpoint: Path, section: MaskedLm, *, language: str) -> str
     """A hash of everything that predictions depend on except the text."""
     cutter = f"jieba {version('jieba')}" if language == "zh" else ""
     numbers = f"{section.max_length} {section.candidates} {words.FORMAT} {FORMAT}"
+    numbers += "" if section.beside == "nothing" else f" beside {section.beside}"
     return fingerprint_of(f"{checkpoint_fingerprint(str(checkpoint))} {language} {cutter} {numbers}")
 
 
@@ -82,7 +83,13 @@ def _asked(
     waiting = iter(texts.items())
     with context.reporter.bar("asking the language model", total=len(texts), unit="texts") as bar:
         while portion := dict(islice(waiting, TEXTS_AT_ONCE.get(model.device.type, TEXTS_AT_ONCE["cpu"]))):
-            answers = answers_about(list(portion.values()), model, language=context.language, most=section.candidates)
+            answers = answers_about(
+                list(portion.values()),
+                model,
+                language=context.language,
+                most=section.candidates,
+                with_original=section.beside == "original",
+            )
             columns = [list(portion), *(list(column) for column in zip(*answers, strict=True))]
             keep(folder, pa.table(columns, schema=SCHEMA))
             bar.advance(len(portion))

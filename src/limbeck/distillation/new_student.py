@@ -11,10 +11,12 @@ from torch import Tensor
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.artifacts.vocabulary_folder import IS_GENERAL, VocabularyFolder
+from limbeck.distillation.graph_vocabulary import network_on_graph
 from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.models.students import word_student
 from limbeck.models.word_student import PAD
 from limbeck.recipe.student import AnyStudent, Ngrams, WordStudent, source_kind
+from limbeck.recipe.textgcn import TextGcn
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 
@@ -40,6 +42,8 @@ def new_student(
         return _new_word_student(section, alone=alone, vocabulary=vocabulary, corpus=corpus)
     if isinstance(section, Ngrams):
         return _new_ngrams(section, vocabulary=vocabulary, corpus=corpus)
+    if isinstance(section, TextGcn):
+        return network_on_graph(section, vocabulary=vocabulary, corpus=corpus)
     facts = vocabulary.facts
     return resolved(STUDENT_KINDS[section.kind].network)(
         section,

@@ -11,6 +11,7 @@ from transformers import AutoConfig
 from limbeck.artifacts.general_folder import FACTS as GENERAL_FACTS
 from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.distillation.checkpoint_start import refuse_other_tokens
+from limbeck.distillation.graph_vocabulary import width_of_table
 from limbeck.distillation.ngram_vocabulary import width_of_ngrams
 from limbeck.distillation.objective import term_of
 from limbeck.distillation.size_limit import SizeBudget, SizeLimit, levers_of
@@ -33,6 +34,7 @@ from limbeck.recipe.losses import AnyLoss, LayerLoss
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import AnyStudent, Ngrams, Transformer, WordStudent
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, each_teacher
+from limbeck.recipe.textgcn import TextGcn
 from limbeck.training.modes import quiet_transformers
 
 AUTO = "auto"  # corpus.language: found when the rows are read
@@ -160,7 +162,7 @@ def refuse_general(student: AnyStudent, language: str) -> None:
     """Refuse to start from a general student that is damaged, of another kind, or that knows another language ("auto"
     is any)."""
     general = _general_of(student)
-    if general is None or isinstance(student, Ngrams):
+    if general is None or isinstance(student, Ngrams | TextGcn):
         return
     if faults := general.faults():
         advice = "Make it again with `limbeck pretrain`; if it came with the package, install limbeck again."
@@ -185,6 +187,11 @@ def _size_budget(recipe: Recipe, limit: SizeLimit) -> SizeBudget:
         width = width_of_ngrams(student, classes=len(CLASSES), pair=pair)
         of_width = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=pair)
         return limit.budget(lambda tokens: of_width(vocabulary_size=tokens), levers=levers_of(student), labels=CLASSES)
+
+    if isinstance(student, TextGcn):
+        width = width_of_table(student, classes=len(CLASSES), pair=pair)
+        of_words = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=pair)
+        return limit.budget(lambda tokens: of_words(vocabulary_size=tokens), levers=levers_of(student), labels=CLASSES)
 
     def teacher_width() -> int:
         if encoder is None:

@@ -26,12 +26,12 @@ from limbeck.distillation.attempts import Attempt, train_until_learned
 from limbeck.distillation.checkpoint_start import what_is_taken
 from limbeck.distillation.new_student import is_finished_at_start, new_student, not_taken_over
 from limbeck.distillation.objective import Objective, weak_terms
-from limbeck.distillation.stages import Training, trainings_of
+from limbeck.distillation.stages import Training, own_settings, trainings_of
 from limbeck.distillation.student_with_objective import (
     LiveTeacher,
     StudentWithObjective,
+    can_be_captured,
     feature_width,
-    has_layers,
     inputs_of,
     shape_of,
     train_paraphrasers,
@@ -43,10 +43,9 @@ from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings, position_count
 from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
-from limbeck.recipe.losses import AnyLoss, Custom, LayerLoss, needs_of
-from limbeck.recipe.schedule import Schedule
+from limbeck.recipe.losses import LayerLoss, needs_of
 from limbeck.recipe.student import AnyStudent, Ngrams, Transformer, WordStudent
-from limbeck.training.batches import length_batches, token_budget_batches
+from limbeck.training.batches import length_batches, mixed_batches, token_budget_batches
 from limbeck.training.cuda_graphs import Slots
 from limbeck.training.device import choose_arithmetic, refuse_bf16_recurrence, training_device
 from limbeck.training.epochs import Progress, on_dev
@@ -133,8 +132,7 @@ def train_student(
     if origins.general is not None and isinstance(student, WordStudent):
         _note_start(student, origins.general, reporter, name=name)
     with written_atomically(out, kind="student", key=key) as scratch:
-        own_rate = {"learning_rate": student.learning_rate} if isinstance(student, Ngrams) else {}
-        trainings = trainings_of(section.model_copy(update=own_rate), alone=alone, is_fitted=is_fitted)
+        trainings = trainings_of(section.model_copy(update=own_settings(student)), alone=alone, is_fitted=is_fitted)
 
         def train_with(factor: float, folder: str) -> Attempt:
             return setup.attempt(
@@ -254,7 +252,10 @@ class TrainingSetup:
         lengths = self.training_rows.lengths()
 
         def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
-            return length_batches(lengths, batch_size=section.batch_size, seed=self.seed, epoch=epoch)
+            size = {"batch_size": section.batch_size, "seed": self.seed, "epoch": epoch}
+            if section.batches == "mixed":
+                return mixed_batches(len(lengths), **size)
+            return length_batches(lengths, **size)
 
         def losses(trained: nn.Module, places: Places | Slots, done: float) -> dict[str, Tensor]:
             terms: dict[str, Tensor] = trained(self.training_rows, places, done)
@@ -305,14 +306,6 @@ class TrainingSetup:
         if features is not None:
             train_paraphrasers(objective, features, seed=self.seed, reporter=self.reporter)
         return StudentWithObjective(model, objective, teacher=live)
-
-
-def can_be_captured(student: Any, losses: Sequence[AnyLoss]) -> bool:
-    """Whether all steps do the same to their rows: no user code, no teacher that runs along, no scheduled number."""
-    numbers = [(loss.weight, getattr(loss, "temperature", None)) for loss in losses]
-    scheduled = any(isinstance(number, Schedule) for both in numbers for number in both)
-    other_code = any(isinstance(loss, Custom | LayerLoss) for loss in losses)
-    return not (scheduled or other_code or has_layers(student))
 
 
 def judge(model: Any, dev: TrainingRows, *, by_macro_f1: bool = False) -> dict[str, float]:

@@ -1,9 +1,12 @@
 """The training stages of a student, in order: most often there is only one."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss, HardLabels, needs_of
+from limbeck.recipe.student import AnyStudent, Ngrams
+from limbeck.recipe.textgcn import TextGcn
 
 
 @dataclass(frozen=True)
@@ -49,3 +52,10 @@ def trainings_of(section: Distillation, *, alone: bool, is_fitted: bool = False)
         )
         for number, stage in enumerate(section.stages, start=1)
     ]
+
+
+def own_settings(student: AnyStudent) -> dict[str, Any]:
+    """The keys of `[distillation]` that a student has itself."""
+    if isinstance(student, TextGcn):
+        return {"learning_rate": student.learning_rate, "batch_size": student.batch_size, "batches": "mixed"}
+    return {"learning_rate": student.learning_rate} if isinstance(student, Ngrams) else {}

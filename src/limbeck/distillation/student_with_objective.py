@@ -1,6 +1,6 @@
 """The student and its objective as one module, because they are trained together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,7 +13,10 @@ from limbeck.distillation.terms.term import Batch, LayerShape, Outputs
 from limbeck.distillation.training_rows import Places, TrainingRows
 from limbeck.kinds import kind_of_config
 from limbeck.models.layer_states import LayerReader, LayerStates
+from limbeck.models.textgcn import TextGcnOnGraph
 from limbeck.progress import Reporter
+from limbeck.recipe.losses import AnyLoss, Custom, LayerLoss
+from limbeck.recipe.schedule import Schedule
 from limbeck.training.cuda_graphs import Slots
 from limbeck.training.modes import evaluating
 
@@ -99,6 +102,14 @@ def inputs_of(student: Any, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
 def has_layers(student: Any) -> bool:
     """Whether losses on layers can read it; its features are then the last state of its first token."""
     return kind_of_config(student.config.model_type).has_layers
+
+
+def can_be_captured(student: Any, losses: Sequence[AnyLoss]) -> bool:
+    """Whether all steps do the same to their rows: no user code, no teacher that runs along, no scheduled number."""
+    numbers = [(loss.weight, getattr(loss, "temperature", None)) for loss in losses]
+    scheduled = any(isinstance(number, Schedule) for both in numbers for number in both)
+    other_code = any(isinstance(loss, Custom | LayerLoss) for loss in losses)
+    return not (scheduled or other_code or has_layers(student) or isinstance(student, TextGcnOnGraph))
 
 
 def feature_width(student: Any) -> int:

@@ -24,12 +24,13 @@ from limbeck.distillation.vectors import (
     teacher_vectors,
     width_of,
 )
-from limbeck.errors import StudentError
+from limbeck.errors import FileUnreadable, StudentError
 from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.progress import Reporter, counted
 from limbeck.recipe.files import READY
+from limbeck.recipe.no_teacher import NONE
 from limbeck.recipe.student import Vocabulary, WordStudent, source_kind
 from limbeck.text.forms import FormStep
 from limbeck.text.piece_tokenizer import count_pieces, whole_words
@@ -75,7 +76,8 @@ def build_vocabulary(
     sources = section.vector_sources
     if "teacher" in sources and encoder is None:
         sources = ["random" if source == "teacher" else source for source in sources]
-        reporter.note("  the teacher is not an encoder and has no word vectors: the student's start at random")
+        if teacher.facts.kind != NONE:
+            reporter.note("  the teacher is not an encoder and has no word vectors: the student's start at random")
     with written_atomically(out, kind="vocabulary", key=key) as scratch:
         widths = [_width(source, section, encoder) for source in sources]
         if general is not None:
@@ -83,6 +85,8 @@ def build_vocabulary(
         student = _shape(section, corpus=corpus, width=sum(widths))
         budget = most_tokens(student, teacher=teacher, most=section.vocabulary.max_size)
         read = [corpus.splits["train"], *extra]
+        if section.vocabulary.path is not None:
+            read = []  # its words are listed, not counted
         texts = sum(len(rows) * (2 if rows.is_pair else 1) for rows in read)
         with reporter.bar("counting words", total=texts, unit="texts") as bar:
             of_size = _count(
@@ -204,12 +208,31 @@ def _count(
                 form=form,
                 segmenter=vocabulary.segmenter,
                 also=_other_words(vocabulary, encoder, general),
+                listed=listed_words(vocabulary),
             )
         case "pieces":
             assert encoder is not None  # otherwise the recipe is refused
             return count_pieces(encoder.tokenizer_json(), texts, min_count=vocabulary.min_count, form=form)
         case _:
             assert_never(vocabulary.kind)
+
+
+def listed_words(vocabulary: Vocabulary) -> list[str]:
+    """The words of its file, one a line, each once; empty without a file. Raises FileUnreadable."""
+    if vocabulary.path is None:
+        return []
+    path = Path(vocabulary.path)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"not UTF-8: {error.reason}"
+        advice = "Give a text file with one word a line: student.vocabulary.path."
+        raise FileUnreadable(path=path, kind="words", reason=str(reason), advice=advice) from None
+    words = list(dict.fromkeys(word for line in lines if (word := line.strip())))
+    if not words:
+        advice = "Give a text file with one word a line: student.vocabulary.path."
+        raise FileUnreadable(path=path, kind="words", reason="it has no words", advice=advice)
+    return words
 
 
 def _other_words(vocabulary: Vocabulary, encoder: TeacherFolder | None, general: GeneralFolder | None) -> list[str]:

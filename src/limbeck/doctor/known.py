@@ -20,6 +20,8 @@ from limbeck.doctor.tokens import StudentReading, TeacherReading
 from limbeck.errors import LimbeckError
 from limbeck.recipe.recipe import Recipe
 
+NO_TEACHER = "the run has no teacher"
+
 
 class NotThere(Exception):
     """A check needs a part that is not available; the text says why."""

@@ -25,7 +25,7 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.doctor.finding import Finding
-from limbeck.doctor.known import Asked, AskedTwice, Collected, Known, NotThere, Stale
+from limbeck.doctor.known import NO_TEACHER, Asked, AskedTwice, Collected, Known, NotThere, Stale
 from limbeck.doctor.language_model import LanguageModelAnswers
 from limbeck.doctor.tokens import StudentReading, TeacherReading, sample
 from limbeck.errors import ArtifactError, ArtifactMissing, in_shell, some
@@ -34,6 +34,7 @@ from limbeck.labeling.source import TeacherSource
 from limbeck.labeling.verification import TOLERANCES
 from limbeck.pipeline.labels import EXTRA, LabelledRun, labelled_run
 from limbeck.recipe.load import load_recipe
+from limbeck.recipe.no_teacher import NONE
 from limbeck.recipe.recipe import Recipe
 from limbeck.teacher.endpoint import questions_of
 from limbeck.teacher.endpoints.quality import positions_of
@@ -200,10 +201,13 @@ class _Run:
     def members(self) -> dict[str, TeacherFolder]:
         """The teachers that are asked: all members of an ensemble, or the teacher."""
         teacher = self.teacher()
+        if teacher.facts.kind == NONE:
+            raise NotThere(NO_TEACHER)
         names = teacher.facts.members
         return {name: TeacherFolder(self._at(f"teachers/{name}")) for name in names} or {teacher.facts.name: teacher}
 
     def teacher_parameters(self) -> int:
+        self.members()
         parameters = self.teacher().facts.parameters
         if parameters is None:
             raise NotThere("the size of the teacher is not known")
@@ -236,6 +240,7 @@ class _Run:
             raise Stale(error.reason.removeprefix("its ")) from None
 
     def asked(self) -> list[Asked]:
+        self.members()
         labelled, facts = self.labelled(), self.teacher().facts
         rows = labelled.splits["dev"]
         rows = rows.select(np.flatnonzero(rows.is_labelled & labelled.labels.covers(rows.ids)))

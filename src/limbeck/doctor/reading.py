@@ -80,7 +80,7 @@ def _more_tokens(known: Known, tokens: int) -> str:
         *(["lower student.vocabulary.min_count"] if student.vocabulary.min_count > 1 else []),
         "add [transfer] text",
     ]
-    if student.vocabulary.kind == "words":
+    if isinstance(student, WordStudent) and student.vocabulary.kind == "words":
         ways.append('set student.vocabulary.kind = "pieces", which splits rare words into known parts')
     advice = ", ".join(ways[:-1]) + f", or {ways[-1]}" if ways[1:] else ways[0]
     return advice[0].upper() + advice[1:]

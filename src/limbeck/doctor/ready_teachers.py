@@ -10,7 +10,7 @@ from huggingface_hub import snapshot_download
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import Rows
-from limbeck.doctor.known import Asked, AskedTwice, NotThere
+from limbeck.doctor.known import NO_TEACHER, Asked, AskedTwice, NotThere
 from limbeck.doctor.tokens import TeacherReading, sample
 from limbeck.labeling.verification import TOLERANCES
 from limbeck.progress import Reporter
@@ -37,7 +37,10 @@ class ReadyTeachers:
     @property
     def members(self) -> Sequence[AnyMember]:
         """The members of an ensemble, or the one teacher."""
-        return each_teacher(self.recipe.teacher)
+        members = each_teacher(self.recipe.teacher)
+        if not members:
+            raise NotThere(NO_TEACHER)
+        return members
 
     @cached_property
     def _folders(self) -> list[tuple[EncoderTeacher, Path]]:

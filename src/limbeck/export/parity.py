@@ -1,6 +1,6 @@
 """Compares an exported file with the trained student on real rows, and refuses it if they differ."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.score_scale import ScoreScale
-from limbeck.errors import LimbeckError, TooFewRows
+from limbeck.errors import LimbeckError, TooFewRows, some
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
@@ -34,6 +34,24 @@ class ExportRefused(LimbeckError):
             f"export of '{student}' as {precision} refused: it does not match the trained student",
             found=f"{measure} on {rows:,} rows: {found}; allowed: {allowed}",
             advice=f"Remove {precision} from export.precisions, or loosen export.{limit} if you can accept that.",
+        )
+
+
+class TransductiveRefused(ExportRefused):
+    """A network that learned with dev and test in its graph has no answers for other texts."""
+
+    def __init__(self, *, student: Path, precision: str, accuracies: Mapping[str, float]) -> None:
+        self.measure, self.measured = (
+            "accuracy inside the graph",
+            some([f"{accuracy:.1%} on {split}" for split, accuracy in accuracies.items()]),
+        )
+        LimbeckError.__init__(
+            self,
+            f"export of '{student}' as {precision} refused: student.transductive = true, and its graph has a node for "
+            "every text it can answer, those of dev and test included",
+            found=f"inside that graph: {self.measured}",
+            advice="Those are its numbers, as published. For a model that reads new texts, set student.transductive = "
+            "false; to stop after the numbers, run with --until distillation.",
         )
 
 

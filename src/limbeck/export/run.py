@@ -28,6 +28,7 @@ from limbeck.export.parity import (
     Exported,
     Parity,
     Positions,
+    TransductiveRefused,
     measure_parity,
     on_every_engine,
     refuse_different,
@@ -66,6 +67,9 @@ def export_student(
 
     Raises ExportRefused, and removes its files, if they differ by more than the recipe allows.
     """
+    if student.facts.transductive is not None:
+        place = student.folder
+        raise TransductiveRefused(student=place, precision=precision, accuracies=student.facts.transductive)
     with written_atomically(out, kind="model", key=key) as scratch:
         try:
             parity = _write_compared(

@@ -124,6 +124,28 @@ def label(
     return TeacherLabels(out)
 
 
+def label_nothing(
+    rows: Mapping[str, Rows], *, classes: int, fingerprint: str, store: Root, out: Path, key: Key
+) -> TeacherLabels:
+    """The labels of a run without a teacher: none, of any row. Nothing is asked, and no store is opened."""
+    with written_atomically(out, kind="labels", key=key) as scratch:
+        with LabelsWriter(scratch, classes=classes) as labels:
+            labels.write([], np.zeros((0, classes), dtype=np.float32))
+        index = TextIndex(rows, folder=local_part(store))
+        texts, texts_by_split = index.distinct_texts()
+        facts: dict[str, Any] = {
+            "teacher": fingerprint,
+            "rows": len(index),
+            "distinct_texts": texts,
+            "uncovered": {split: len(part) for split, part in rows.items()},
+            "splits": {
+                split: {"rows": len(part), "distinct_texts": texts_by_split[split]} for split, part in rows.items()
+            },
+        }
+        save_label_facts(scratch, facts=facts, asking=_asking([], texts=texts, store=_path_from(out.parent, store)))
+    return TeacherLabels(out)
+
+
 def _asked_about(rows: Mapping[str, Rows], *, most: int | None) -> Mapping[str, Rows]:
     """All rows, but of train at most so many."""
     return {**rows, "train": some_of_every_class(rows["train"], most=most, seed=0)} if "train" in rows else rows

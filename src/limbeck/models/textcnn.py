@@ -29,10 +29,12 @@ class TextCnnConfig(WordStudentConfig):
         filters: int = 100,
         dense_size: int = 0,
         dropout: float = 0.5,
+        max_norm: float | None = None,
         **rest: Any,
     ) -> None:
         self.windows = list(windows)
         self.filters = filters
+        self.max_norm = max_norm
         super().__init__(dense_size=dense_size, dropout=dropout, **rest)
 
 
@@ -53,10 +55,18 @@ class TextCnnForSequenceClassification(WordStudentModel):
         self._complete(config.filters * len(config.windows))
 
     def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        self._limit_norms()
         inside = tokens_inside(lengths, ids.shape[1])  # (rows, tokens)
         # A window at the end of a short row reads its padding, which must be the same zeros as after a long one.
         vectors = self._vectors(ids).masked_fill(~inside[..., None], 0.0).transpose(1, 2)  # (rows, width, tokens)
         return torch.cat([_largest(layer(vectors), lengths, window) for layer, window in self._filters()], dim=1)
+
+    @torch.no_grad()
+    def _limit_norms(self) -> None:
+        """Scale the weights of a class down to the greatest length that they may have, whatever the last step did."""
+        if self.config.max_norm is not None:
+            weights = self.classifier.weight
+            weights.copy_(torch.renorm(weights, p=2, dim=0, maxnorm=self.config.max_norm))
 
     def vector_readers(self) -> list[str]:
         return [f"convolutions.{number}.weight" for number in range(len(self.convolutions))]
@@ -74,7 +84,8 @@ def _largest(values: Tensor, lengths: Tensor, window: int) -> Tensor:
 
 def textcnn(section: TextCnn, **task: Unpack[WordTask]) -> TextCnnForSequenceClassification:
     """A newly initialised student, as the recipe describes it."""
-    config = TextCnnConfig(windows=section.windows, filters=section.filters, **word_config_values(section, **task))
+    values = word_config_values(section, **task)
+    config = TextCnnConfig(windows=section.windows, filters=section.filters, max_norm=section.max_norm, **values)
     return TextCnnForSequenceClassification(config)
 
 

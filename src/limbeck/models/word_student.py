@@ -1,5 +1,6 @@
 """What all students that read word vectors share: the vectors, the two texts of a pair, the head."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired, Self, TypedDict, Unpack
 
@@ -38,6 +39,7 @@ class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         embedding_size: int = 300,
         dense_size: int = 200,
         dropout: float = 0.3,
+        dropout_on: Sequence[str] = ("vectors", "features"),
         tune_vectors: bool = True,
         static_channel: bool = False,
         vector_rank: int | None = None,
@@ -50,6 +52,7 @@ class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         self.embedding_size = embedding_size
         self.dense_size = dense_size
         self.dropout = dropout
+        self.dropout_on = list(dropout_on)
         self.tune_vectors = tune_vectors
         self.static_channel = static_channel
         self.vector_rank = vector_rank
@@ -182,9 +185,9 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
             features = torch.cat([one, other, one * other, (one - other).abs()], dim=-1)
         else:
             features = self._read(input_ids, lengths)
-        active = self.dropout(features)
+        active = self._dropped(features, "features")
         if self.dense is not None:
-            active = torch.relu(self.dense(active))
+            active = self._dropped(torch.relu(self.dense(active)), "hidden")
         logits = self.classifier(active)
         loss = None if labels is None else self._loss(logits, labels)
         return StudentOutput(loss=loss, logits=logits, features=features)
@@ -196,7 +199,11 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
             vectors = self.widening(vectors)
         if self.static_embeddings is not None:
             vectors = torch.cat([vectors, self.static_embeddings(ids)], dim=-1)
-        dropped: Tensor = self.dropout(vectors)
+        return self._dropped(vectors, "vectors")
+
+    def _dropped(self, values: Tensor, where: str) -> Tensor:
+        """After dropout, if the student has it here."""
+        dropped: Tensor = self.dropout(values) if where in self.config.dropout_on else values
         return dropped
 
     def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
@@ -272,6 +279,7 @@ def word_config_values(section: WordStudent, **task: Unpack[WordTask]) -> dict[s
         **task_config_values(**task),
         "dense_size": section.dense_size,
         "dropout": section.dropout,
+        "dropout_on": section.dropout_on,
         "tune_vectors": section.tune_vectors,
         "static_channel": section.static_channel,
         "vector_rank": rank if rank and rank < task["embedding_size"] else None,

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -32,6 +33,7 @@ from limbeck.pipeline.predictions import label_names, predictions_of
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.files import GENERAL
+from limbeck.recipe.no_teacher import NONE
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Transformer, WordStudent
 from limbeck.report.html import page
@@ -109,6 +111,9 @@ def evaluate(
             {**of_model, **of_quality, **of_cost}
             for of_model, of_quality, of_cost in zip(facts, judged.lines, costs.lines, strict=True)
         ]
+        if teacher.facts.kind == NONE:
+            models = models[1:]
+            judged = replace(judged, lines=judged.lines[1:], answers=judged.answers[1:], right=judged.right[1:])
         data = {
             "run": run_name,
             "corpus": _corpus_facts(corpus),

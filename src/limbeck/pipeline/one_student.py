@@ -16,14 +16,17 @@ from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.run import Checkpoint, Origins, Role, train_student
 from limbeck.distillation.terms.custom import custom_files
+from limbeck.distillation.transductive import train_transductive
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.pipeline.extra_text import ChosenText
 from limbeck.pipeline.keys import settings_of, training_fingerprints
 from limbeck.pipeline.teachers import OpenedOnce, Teachers, before_fine_tuning, checkpoint_key, encoder_section
 from limbeck.progress import Reporter
 from limbeck.recipe.files import general_folder
+from limbeck.recipe.no_teacher import NoTeacher
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import AnyStudent, Transformer, WordStudent
+from limbeck.recipe.textgcn import TextGcn
 from limbeck.teacher.checkpoint import find_checkpoint
 from limbeck.teacher.loading import load_encoder
 from limbeck.training.tracks import Tracks
@@ -107,7 +110,7 @@ def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
     return Key(
         section=settings_of(recipe.model_copy(update={"student": student}), "baseline" if alone else "students"),
         inputs={
-            "corpus": inputs.corpus.training_fingerprint,
+            "corpus": corpus_read(inputs.corpus, student),
             "vocabulary": inputs.vocabulary.fingerprint,
             **start_fingerprint(student),
             **(_inputs_of_baseline(recipe) if alone else _inputs_of_student(inputs)),
@@ -115,10 +118,17 @@ def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
     )
 
 
+def corpus_read(corpus: Corpus, student: AnyStudent) -> str:
+    """Fingerprint of the rows that a student learns with: without test rows, but for one whose graph has them."""
+    is_transductive = isinstance(student, TextGcn) and student.transductive
+    return corpus.fingerprint if is_transductive else corpus.training_fingerprint
+
+
 def general_of(student: AnyStudent) -> GeneralFolder | None:
     """The general student that it starts from."""
-    is_general = isinstance(student, WordStudent) and student.is_general
-    return GeneralFolder(general_folder(student.start)) if is_general else None
+    if isinstance(student, WordStudent) and student.is_general:
+        return GeneralFolder(general_folder(student.start))
+    return None
 
 
 def start_fingerprint(student: AnyStudent) -> dict[str, str]:
@@ -134,6 +144,18 @@ def train_one(
 ) -> StudentFolder:
     """Train a student, or continue its training."""
     student, origins = _student_and_origins(inputs, alone=student_id.is_alone)
+    if isinstance(student, TextGcn) and student.transductive:
+        return train_transductive(
+            student,
+            inputs.recipe.distillation,
+            seed=student_id.seed,
+            corpus=inputs.corpus,
+            vocabulary=inputs.vocabulary,
+            out=out,
+            key=key,
+            reporter=reporter,
+        )
+    has_no_teacher = student_id.is_alone or isinstance(inputs.recipe.teacher, NoTeacher)
     return train_student(
         inputs.recipe.distillation,
         student=student,
@@ -142,7 +164,7 @@ def train_one(
         corpus=inputs.corpus,
         extra=[] if student_id.is_alone else inputs.chosen_text.rows,
         foreign=[] if student_id.is_alone else inputs.chosen_text.foreign,
-        labels=None if student_id.is_alone else inputs.labels,
+        labels=None if has_no_teacher else inputs.labels,
         vocabulary=inputs.vocabulary,
         out=out,
         key=key,

@@ -11,6 +11,7 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.distillation.graph_vocabulary import build_graph_vocabulary
 from limbeck.distillation.ngram_vocabulary import build_ngram_vocabulary
 from limbeck.distillation.run import Role
 from limbeck.distillation.size_limit import SizeLimit
@@ -23,6 +24,7 @@ from limbeck.pipeline.one_student import (
     Job,
     StudentId,
     TrainingInputs,
+    corpus_read,
     general_of,
     key_of,
     place_of,
@@ -34,6 +36,7 @@ from limbeck.pipeline.teachers import Teachers
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WITHOUT_FILE, AnyStudent, Ngrams, Transformer, WordStudent
+from limbeck.recipe.textgcn import TextGcn
 from limbeck.teacher.checkpoint import find_checkpoint
 from limbeck.training.tracks import Tracks
 
@@ -66,6 +69,7 @@ def _vocabulary(
                 "teacher": teachers.teacher.fingerprint,
                 **training_fingerprints(corpus, chosen_text.parts),
                 **chosen_text.fingerprints,
+                "corpus": corpus_read(corpus, recipe.student),
                 **_word_vectors(recipe.student),
             },
         ),
@@ -79,7 +83,9 @@ def _word_vectors(student: AnyStudent) -> dict[str, str]:
     if not isinstance(student, WordStudent):
         return start_fingerprint(student)
     sources = [name if name in WITHOUT_FILE else file_digest(Path(name)) for name in student.vector_sources]
-    return {"word_vectors": " + ".join(sources), **start_fingerprint(student)}
+    listed = student.vocabulary.path
+    words = {} if listed is None else {"words": file_digest(Path(listed))}
+    return {"word_vectors": " + ".join(sources), **words, **start_fingerprint(student)}
 
 
 def _make_vocabulary(
@@ -111,6 +117,17 @@ def _make_vocabulary(
             section,
             corpus=corpus,
             extra=[*chosen_text.rows, *chosen_text.foreign],
+            form=chosen_text.form,
+            teacher=teachers.teacher,
+            out=out,
+            key=key,
+            reporter=run.reporter,
+            size_limit=size_limit,
+        )
+    if isinstance(section, TextGcn):
+        return build_graph_vocabulary(
+            section,
+            corpus=corpus,
             form=chosen_text.form,
             teacher=teachers.teacher,
             out=out,

@@ -18,12 +18,14 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.labeling import label
 from limbeck.labeling.asking import asked_rows
+from limbeck.labeling.run import label_nothing
 from limbeck.labeling.source import Runner, TeacherSource
 from limbeck.labeling.store import Root, SharedStore
 from limbeck.pipeline.keys import ExtraText, settings_of, texts
 from limbeck.pipeline.pretraining import Pretrained
 from limbeck.recipe.decisions import settings
 from limbeck.recipe.endpoint import EndpointTeacher
+from limbeck.recipe.no_teacher import NoTeacher
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher, FileTeacher, each_teacher
 from limbeck.teacher.chance import refuse_guessing
@@ -112,6 +114,8 @@ def teachers_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, run: Run
     """Prepare every teacher of the recipe, or reuse it. Raises if one only guesses."""
     section = recipe.teacher
     prepare = partial(_prepared, recipe=recipe, corpus=corpus, pretrained=pretrained, run=run, tracks=tracks)
+    if isinstance(section, NoTeacher):
+        return Teachers(prepare(section, "teacher"))
     if not isinstance(section, EnsembleTeacher):
         teacher = prepare(section, "teacher", table="[teacher]")
         return Teachers(teacher, {teacher.facts.name: OpenedOnce(teacher, section)})
@@ -135,7 +139,7 @@ def _prepared(
     members: Mapping[str, TeacherFolder] | None = None,
 ) -> TeacherFolder:
     """One teacher, or an ensemble. If `table` (where it is defined) is given, a teacher that guesses is refused."""
-    before = None if isinstance(section, EnsembleTeacher) else pretrained.of(section)
+    before = None if isinstance(section, EnsembleTeacher | NoTeacher) else pretrained.of(section)
 
     def make(out: Path, key: Key) -> None:
         if kind_of(section).is_fine_tuned(section) and _copied(out, key, run):
@@ -154,7 +158,7 @@ def _prepared(
 
     key = _key(section, corpus=corpus, pretrained=before, members=members or {})
     teacher = run.step(name, kind="teacher", key=key, load=TeacherFolder, make=make)
-    if table is not None:
+    if table is not None and not isinstance(section, NoTeacher):
         refuse_guessing(
             teacher.facts,
             near_chance=section.near_chance,
@@ -247,29 +251,38 @@ def labels_of(
     section = recipe.labeling.model_copy(update={"features": recipe.features})
     facts = teachers.teacher.facts
     uncovered = _uncovered(recipe)
+    rows = {**corpus.splits, **{name: text.rows for name, text in extra.items()}}
+    fingerprint, store, classes = teachers.teacher.fingerprint, store_of(recipe, run.folder), len(corpus.labels)
+
+    def make(out: Path, key: Key) -> None:
+        if isinstance(recipe.teacher, NoTeacher):
+            label_nothing(rows, classes=classes, fingerprint=fingerprint, store=store, out=out, key=key)
+            return
+        label(
+            section,
+            rows=rows,
+            classes=classes,
+            multi_label=corpus.is_multi_label,
+            sources=teachers.sources,
+            combine="mean_logits" if facts.combine == "mean_logits" else "mean_probabilities",
+            uncovered=uncovered,
+            fingerprint=fingerprint,
+            store=store,
+            out=out,
+            key=key,
+            reporter=run.reporter,
+            runner=runner,
+        )
+
     labels = run.step(
         "labels",
         kind="labels",
         key=Key(
             section=settings_of(recipe, "labels"),
-            inputs={"teacher": teachers.teacher.fingerprint, **_temperatures(teachers), **texts(corpus, extra)},
+            inputs={"teacher": fingerprint, **_temperatures(teachers), **texts(corpus, extra)},
         ),
         load=TeacherLabels,
-        make=lambda out, key: label(
-            section,
-            rows={**corpus.splits, **{name: text.rows for name, text in extra.items()}},
-            classes=len(corpus.labels),
-            multi_label=corpus.is_multi_label,
-            sources=teachers.sources,
-            combine="mean_logits" if facts.combine == "mean_logits" else "mean_probabilities",
-            uncovered=uncovered,
-            fingerprint=teachers.teacher.fingerprint,
-            store=store_of(recipe, run.folder),
-            out=out,
-            key=key,
-            reporter=run.reporter,
-            runner=runner,
-        ),
+        make=make,
     )
     if isinstance(recipe.teacher, EnsembleTeacher):
         together = guessing_of_labels(facts, labels=labels, rows=corpus.splits["dev"])

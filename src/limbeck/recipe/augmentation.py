@@ -71,6 +71,10 @@ class MaskedLm(Section):
     """Probability that a word is changed."""
     candidates: int = Field(default=15, ge=1)
     """Number of most probable words to draw from."""
+    beside: Literal["nothing", "original"] = "nothing"
+    """What the model reads beside the text with the masked word: "nothing", as the paper has it, and the word itself is
+    not among its predictions; or the original as the second text, as TinyBERT's code has it, where the word itself is
+    allowed: fewer words change, and those to closer ones."""
     word_vectors: Annotated[str | None, by_content()] = None
     """A file of word vectors for words of several pieces. Default: these words are not changed."""
     max_length: int = Field(default=128, ge=8)

@@ -38,7 +38,10 @@ class Distillation(Section):
     patience: int | None = Field(default=None, ge=1)
     """Stop after this many epochs in a row that are not kept. Default: run all epochs."""
     batch_size: int = Field(default=128, ge=1)
-    """Rows per batch; the rows of a batch have similar lengths."""
+    """Rows per batch."""
+    batches: Literal["by_length", "mixed"] = "by_length"
+    """Which rows form a batch: rows of similar lengths, which is faster, or any. Losses that compare the rows of a
+    batch with each other (spkd, rkd, pkt) compare only those of similar lengths with "by_length"."""
     accumulation_steps: int = Field(default=1, ge=1)
     """Batches whose gradients are accumulated for one step."""
     optimizer: Literal["adamw", "adadelta"] = "adamw"

@@ -16,9 +16,11 @@ from limbeck.recipe.export import Export, Precision
 from limbeck.recipe.kinds import Student
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
+from limbeck.recipe.no_teacher import on_labels_alone, refuse_what_needs_a_teacher
 from limbeck.recipe.scores import refuse_class_only
 from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, PairStudent, Transformer, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
+from limbeck.recipe.textgcn import refuse_other_graphs
 from limbeck.recipe.transfer import Transfer
 
 
@@ -49,7 +51,7 @@ class Recipe(Section):
     """Changed copies of training rows and transfer text, which the teacher will label too."""
     teacher: Annotated[Teacher, decides("teacher")] = EncoderTeacher()
     """The big model: an encoder, a file of its answers, a student of another run, your own function, or several of
-    them."""
+    them; or "none"."""
     labeling: Annotated[Labeling, decides("labels")] = Labeling()
     """How the teacher labels rows."""
     student: Annotated[Student, decides("vocabulary", "sized_vocabulary", "students", "baseline")] = BiLstm()
@@ -75,7 +77,7 @@ class Recipe(Section):
         otherwise one that replaces a Bi-LSTM would read only the beginning of long texts."""
         if not isinstance(given, Mapping):
             return given
-        given, length = _without_auto(given), _length_of_teacher(given.get("teacher"))
+        given, length = _without_auto(on_labels_alone(given)), _length_of_teacher(given.get("teacher"))
         if "student" in given:
             given = {**given, "student": _as_long(given["student"], length)}
         if isinstance(given.get("candidates"), list):
@@ -84,6 +86,7 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
+        refuse_what_needs_a_teacher(self)
         unlabelled = "transfer text has" if self.transfer else "changed copies have" if self.augmentation else None
         if unlabelled and self.distillation.needs == {"labels"}:
             raise ValueError(
@@ -240,6 +243,7 @@ class Recipe(Section):
             raise ValueError(
                 f'student.vocabulary.kind = "{wanted}" uses the pieces of an encoder, but the teacher is not one'
             )
+        refuse_other_graphs(self)
         self._classes_are_learned()
         if "layers" in self.distillation.needs:
             self._refuse_without_layers(self._asking_for("layers"))

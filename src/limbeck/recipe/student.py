@@ -9,6 +9,7 @@ from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.decisions import by_content, decides, fields_marked, has_effect_if
 from limbeck.recipe.files import GENERAL, general_folder, located_general
+from limbeck.recipe.textgcn import TextGcn
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
 NETWORK = decides("students", "baseline")  # and not the vocabulary
@@ -32,6 +33,8 @@ class Vocabulary(Section):
 
     kind: Literal["words", "pieces"] = "words"
     """Whole words, or those of the teacher's word pieces that occur in the training text."""
+    path: Annotated[str | None, by_content()] = None
+    """A file with the words, one a line, the most important first; none are counted then (words only)."""
     max_size: int = Field(default=30_000, ge=8)
     """Maximum number of tokens; the most frequent ones are kept. There are fewer if the student would be larger than
     its teacher."""
@@ -66,7 +69,9 @@ class WordStudent(Section):
     dense_size: int = Field(default=200, ge=0)
     """Width of the ReLU layer before the classes; 0: without this layer."""
     dropout: Annotated[float, NETWORK] = Field(default=0.3, ge=0, lt=1)
-    """Dropout on word vectors and on the features of a text."""
+    """Share of numbers that a training step leaves out."""
+    dropout_on: Annotated[list[Literal["vectors", "features", "hidden"]], NETWORK] = ["vectors", "features"]
+    """Where: word vectors, the features of a text (as in Kim 2014), the ReLU layer (as in Tang et al.'s code)."""
     word_vectors: Annotated[str | Annotated[list[str], Field(min_length=1)], by_content()] = "teacher"
     """Initial word vectors: "teacher" (each word through the teacher, then principal components), "random", or a
     word2vec/GloVe file (text or .bin, also packed). The vectors of a list of sources are concatenated."""
@@ -137,7 +142,10 @@ class WordStudent(Section):
             for source in self.vector_sources
         ]
         start = located_general(self.start, locate) if self.is_general else self.start
-        return self.model_copy(update={"word_vectors": found if found[1:] else found[0], "start": start})
+        vectors = found if found[1:] else found[0]
+        listed = {} if self.vocabulary.path is None else {"path": locate(self.vocabulary.path, what="list of words")}
+        words = self.vocabulary.model_copy(update=listed)
+        return self.model_copy(update={"word_vectors": vectors, "start": start, "vocabulary": words})
 
 
 class PairStudent(WordStudent):
@@ -200,7 +208,9 @@ class TextCnn(WordStudent):
     dense_size: int = Field(default=0, ge=0)
     """Width of the ReLU layer before the classes; 0: without this layer, as in Kim 2014."""
     dropout: Annotated[float, NETWORK] = Field(default=0.5, ge=0, lt=1)
-    """Dropout on word vectors and on the features of a text."""
+    """Share of numbers that a training step leaves out."""
+    max_norm: Annotated[float | None, NETWORK] = Field(default=None, gt=0)
+    """Greatest length of the weights of a class; longer ones are scaled down to it in training (3 in Kim 2014)."""
 
 
 class Bag(PairStudent):
@@ -363,4 +373,4 @@ class Transformer(Section):
         )
 
 
-AnyStudent = WordStudent | Ngrams | Transformer
+AnyStudent = WordStudent | Ngrams | TextGcn | Transformer

@@ -12,6 +12,7 @@ from limbeck.recipe.corpus import Column, FileFormat
 from limbeck.recipe.decisions import by_content, decides, decides_nothing, fields_marked, has_effect_if
 from limbeck.recipe.endpoint import EndpointTeacher
 from limbeck.recipe.files import is_dir
+from limbeck.recipe.no_teacher import NONE, NoTeacher
 from limbeck.recipe.traits import NearChance, TeacherTraits
 
 Precision = Literal["auto", "fp32", "bf16"]
@@ -305,9 +306,10 @@ class LinearTeacher(Section):
 
 
 def _with_kind(given: Any) -> Any:
-    """A `[teacher]` table without `kind` describes an encoder; a text instead of a table is the path of a student."""
+    """A `[teacher]` table without `kind` describes an encoder; a text instead of a table is the path of a student, or
+    "none"."""
     if isinstance(given, str):
-        return {"kind": "student", "path": given}
+        return {"kind": NONE} if given == NONE else {"kind": "student", "path": given}
     return {"kind": "encoder", **given} if isinstance(given, Mapping) else given
 
 
@@ -367,11 +369,13 @@ class EnsembleTeacher(Section):
         return self.model_copy(update={"members": [member.located(locate) for member in self.members]})
 
 
-AnyTeacher = AnyMember | EnsembleTeacher
+AnyTeacher = AnyMember | EnsembleTeacher | NoTeacher
 
 
 def each_teacher(teacher: AnyTeacher) -> Sequence[AnyMember]:
-    """The members of an ensemble, or the one teacher."""
+    """The members of an ensemble, or the one teacher; none of a run without a teacher."""
+    if isinstance(teacher, NoTeacher):
+        return []
     return teacher.members if isinstance(teacher, EnsembleTeacher) else [teacher]
 
 

@@ -142,6 +142,8 @@ def _unknown(report: Mapping[str, Any]) -> list[str]:
 
 
 def _unanswered(report: Mapping[str, Any]) -> list[str]:
+    if not wording.has_teacher(report):
+        return []
     split, rows = report["judged_split"], report["judged_rows"]
     answered = wording.teacher_of(report).get("judged_rows", rows)
     if answered == rows:

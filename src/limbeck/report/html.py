@@ -89,7 +89,7 @@ def _quality(report: Mapping[str, Any]) -> Grid:
 def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[str, Any]:
     """The pictures of each section; an empty list where nothing is known to draw."""
     labels, teacher = report["corpus"]["labels"], wording.teacher_of(report)
-    judged = [teacher, model] if model else [teacher]
+    judged = [entry for entry in (teacher, model) if entry and entry is not wording.NO_TEACHER]
     curves = (plots.training_accuracy, plots.training_loss, plots.loss_terms) if report["curves"] else ()
     if wording.is_score(report):
         return {

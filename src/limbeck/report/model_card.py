@@ -89,7 +89,8 @@ def metadata(report: Mapping[str, Any], entry: wording.Entry) -> str:
             f"    - {{type: spearmanr, name: Spearman, value: {_four(entry.get('spearman'))}}}",
             f"    - {{type: pearsonr, name: Pearson, value: {_four(entry.get('pearson'))}}}",
         ]
-    tags = ["text-classification", "knowledge-distillation", "onnx", str(entry["kind"]), str(entry["precision"])]
+    of_teacher = ["knowledge-distillation"] if wording.has_teacher(report) else []
+    tags = ["text-classification", *of_teacher, "onnx", str(entry["kind"]), str(entry["precision"])]
     tags += ["regression"] if wording.is_score(report) else []
     lines = [
         "---",
@@ -119,11 +120,9 @@ def _description(report: Mapping[str, Any], entry: wording.Entry, *, classes: st
     kind, size = _title(entry), wording.three_figures(entry["size_mb"])
     rows = "pairs of texts" if report["corpus"]["pair"] else "texts"
     how = "any number of labels" if wording.is_multi_label(report) else "one label"
-    origin = (
-        "trained alone, without a teacher, for comparison"
-        if entry["role"] == "baseline"
-        else f"distilled from {wording.teacher_of(report)['name']}"
-    )
+    origin = f"distilled from {wording.teacher_of(report)['name']}"
+    if entry["role"] == "baseline" or not wording.has_teacher(report):
+        origin = "trained alone, without a teacher" + (", for comparison" if wording.has_teacher(report) else "")
     if scale := report["corpus"].get("scale"):
         classes, how = f"{scale['low']:g} to {scale['high']:g}", "a score"
     between = "from" if scale else "of:"
@@ -207,6 +206,8 @@ def _originals(copies: Mapping[str, Any]) -> str:
 
 
 def _teacher(report: Mapping[str, Any]) -> str:
+    if not wording.has_teacher(report):
+        return "None: it was trained on the labels of the training rows alone."
     teacher = wording.teacher_of(report)
     of_dev = teacher.get("dev_accuracy")
     on_dev = "" if of_dev is None else f"; {wording.percent(of_dev)} % on dev"

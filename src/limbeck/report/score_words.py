@@ -93,6 +93,8 @@ def _against_rival(model: Entry, report: Mapping[str, Any]) -> Sentence:
 
 
 def _against_teacher(model: Entry, report: Mapping[str, Any]) -> list[Sentence]:
+    if not wording.has_teacher(report):
+        return []
     teacher, rows = wording.teacher_of(report), report["judged_rows"]
     known = teacher.get("judged_rows", rows)
     if teacher.get("spearman") is None or not known:

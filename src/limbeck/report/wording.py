@@ -131,9 +131,25 @@ def times(factor: float | None) -> str:
     return f"{factor:,.0f}×" if factor >= 10 else f"{factor:.1f}×" if factor >= 1 else f"{factor:.2f}×"
 
 
+# In the place of a teacher's entry, where a run has none: nothing is known of it.
+NO_TEACHER: Entry = {
+    "name": "none",
+    "role": "teacher",
+    "kind": "none",
+    **dict.fromkeys(("accuracy", "spearman", "per_class", "latency_ms", "rows_per_second")),
+    **dict.fromkeys(("parameters", "parameters_without_embeddings", "size_mb", "multiply_adds")),
+    "judged_rows": 0,
+}
+
+
 def teacher_of(report: Mapping[str, Any]) -> Entry:
-    """The teacher's entry."""
-    return next(iter(entry for entry in report["models"] if entry["role"] == "teacher"))
+    """The teacher's entry; of a run without a teacher NO_TEACHER."""
+    return next((entry for entry in report["models"] if entry["role"] == "teacher"), NO_TEACHER)
+
+
+def has_teacher(report: Mapping[str, Any]) -> bool:
+    """Whether the run had a teacher."""
+    return teacher_of(report) is not NO_TEACHER
 
 
 def baseline_of(report: Mapping[str, Any]) -> Entry | None:
@@ -293,6 +309,8 @@ def _against_teacher(model: Entry, report: Mapping[str, Any]) -> list[Sentence]:
 
     Compared on the rows that the teacher has labelled: a file need not cover all rows.
     """
+    if not has_teacher(report):
+        return []
     teacher, rows = teacher_of(report), report["judged_rows"]
     known = teacher.get("judged_rows", rows)
     if teacher["accuracy"] is None or not known:

@@ -12,6 +12,7 @@ from limbeck.errors import RecipeInvalid
 from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.load import parse_recipe
+from limbeck.recipe.no_teacher import NoTeacher
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import AnyStudent, Ngrams, Transformer, WordStudent, source_kind
 from limbeck.recipe.toml import apply_overrides, inline
@@ -100,8 +101,9 @@ class Space:
     @cached_property
     def kinds(self) -> list[str]:
         """The kinds that are tried: those that read words, if the recipe allows them. To train many transformers takes
-        too long."""
-        return [row.kind for row in STUDENT_KINDS.values() if row.tokenizer == "words" and self._is_possible(row.kind)]
+        too long, as do a hundred epochs on a graph."""
+        tried = [row.kind for row in STUDENT_KINDS.values() if row.tokenizer == "words" and row.is_searched]
+        return [kind for kind in tried if self._is_possible(kind)]
 
     def _is_possible(self, kind: str) -> bool:
         try:
@@ -119,6 +121,8 @@ class Space:
     def objectives(self) -> tuple[str, ...]:
         """Losses to try; the recipe's own are among them if students without layers can be trained on them."""
         distillation = self.recipe.distillation
+        if isinstance(self.recipe.teacher, NoTeacher):
+            return (OWN,)
         has_own = not distillation.stages and "layers" not in distillation.needs
         others = ("huber", "logit_mse") if self.recipe.corpus.is_score else ("soft_targets", "logit_mse")
         return (*([OWN] if has_own else []), *others)

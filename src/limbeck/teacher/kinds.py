@@ -13,6 +13,7 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder
 from limbeck.recipe.endpoint import EndpointTeacher
+from limbeck.recipe.no_teacher import NoTeacher
 from limbeck.recipe.teacher import (
     AnyTeacher,
     CustomTeacher,
@@ -23,7 +24,16 @@ from limbeck.recipe.teacher import (
     StudentTeacher,
 )
 from limbeck.recipe.traits import TeacherTraits
-from limbeck.teacher import answers_file, custom, encoder_teacher, endpoint, ensemble, linear, student_teacher
+from limbeck.teacher import (
+    answers_file,
+    custom,
+    encoder_teacher,
+    endpoint,
+    ensemble,
+    linear,
+    no_teacher,
+    student_teacher,
+)
 from limbeck.teacher.loading import open_teacher
 from limbeck.teacher.preparation import BeforeRun, OpenTeacher, Preparation, ReadyTeacher
 from limbeck.teacher.student_asking import open_student_teacher
@@ -228,6 +238,26 @@ ENSEMBLE = TeacherKind(
         cost_unknown="",
     ),
 )
+NO_TEACHER = TeacherKind(
+    section=NoTeacher,
+    prepare=no_teacher.prepare_nothing,
+    open=no_teacher.refuse_to_ask,
+    inputs=lambda _: {},
+    name=lambda section: section.kind,
+    report_name=lambda facts: facts.name,
+    is_fine_tuned=lambda _: False,
+    problems=lambda _: [],
+    ready=lambda *_: None,
+    parameters=lambda *_: None,
+    rates=lambda *_: None,
+    advice=TeacherAdvice(
+        guessing="there is no teacher",
+        when_guessing="Set a teacher: checkpoint in [teacher].",
+        when_swapped="Look at the labels of the corpus.",
+        better="any teacher",
+        cost_unknown="no teacher at all",
+    ),
+)
 KINDS: dict[str, TeacherKind[Any]] = {
     "encoder": ENCODER,
     "file": FILE,
@@ -236,6 +266,7 @@ KINDS: dict[str, TeacherKind[Any]] = {
     "linear": LINEAR,
     "endpoint": ENDPOINT,
     "ensemble": ENSEMBLE,
+    "none": NO_TEACHER,
 }
 
 

@@ -70,18 +70,24 @@ def count_words(
     form: Sequence[FormStep] = (),
     segmenter: Segmenter = "longest_match",
     also: Sequence[str] = (),
+    listed: Sequence[str] = (),
 ) -> OfSize:
     """Count once, and get the tokenizer of any size up to `max_size`, the same as from `build_word_tokenizer`.
 
-    The words `also` come after the counted ones, as far as the size allows; in Chinese they are not used.
+    The words `also` come after the counted ones, as far as the size allows; in Chinese they are not used. With words
+    that are `listed`, the most important first, no text is read.
     """
     read = (readable(text, most_characters=MOST_CHARACTERS) for text in texts)
     first = [as_normalizer(form)] if form else []
     last: list[Normalizer] = [Lowercase()] if lowercase else []
     if language == "zh":
         normalizer = Normalizers([*first, NFKC(), *last])
+        if listed:
+            return _chinese_of(*_ranked(listed, normalizer), normalizer, min_count=1, segmenter=segmenter)
         return _chinese(read, normalizer, min_count=min_count, segmenter=segmenter)
     normalizer = Normalizers([*first, NFC(), *QUOTES, *last])
+    if listed:
+        return _english(iter(()), normalizer, max_size=max_size, min_count=min_count, also=listed)
     return _english(read, normalizer, max_size=max_size, min_count=min_count, also=also)
 
 
@@ -108,11 +114,27 @@ def _english(
 
 
 def _chinese(texts: Iterator[str], normalizer: Normalizer, *, min_count: int, segmenter: Segmenter) -> OfSize:
+    words, characters = _count_chinese(_units(_chinese_cutter(normalizer), texts), jieba_cut())
+    return _chinese_of(words, characters, normalizer, min_count=min_count, segmenter=segmenter)
+
+
+def _ranked(listed: Sequence[str], normalizer: Normalizer) -> tuple[Counter[str], Counter[str]]:
+    """Listed words as if the first were the most frequent, and the characters in them."""
+    words = list(dict.fromkeys(map(normalizer.normalize_str, listed)))
+    return Counter({word: len(words) - place for place, word in enumerate(words)}), Counter("".join(words))
+
+
+def _chinese_cutter(normalizer: Normalizer) -> Tokenizer:
     tokenizer = Tokenizer(Unigram())
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = Split(Regex(CHINESE_UNIT), behavior="removed", invert=True)
+    return tokenizer
 
-    words, characters = _count_chinese(_units(tokenizer, texts), jieba_cut())
+
+def _chinese_of(
+    words: Counter[str], characters: Counter[str], normalizer: Normalizer, *, min_count: int, segmenter: Segmenter
+) -> OfSize:
+    tokenizer = _chinese_cutter(normalizer)
     longer = [word for word in _by_count(words) if len(word) > 1 and words[word] >= min_count]
     in_order = [*_by_count(characters), *longer]
 

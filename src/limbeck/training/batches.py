@@ -1,4 +1,4 @@
-"""Which rows form a batch: similar lengths, so that there is little padding, in an order that depends on a seed."""
+"""Which rows form a batch: similar lengths, so that there is little padding, or any; the order depends on a seed."""
 
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +23,15 @@ def length_batches(
         pool = pool[np.argsort(lengths[pool], kind="stable")]
         batches += [pool[first : first + batch_size] for first in range(0, len(pool), batch_size)]
     return [batches[position] for position in random.permutation(len(batches))]
+
+
+def mixed_batches(rows: int, *, batch_size: int, seed: int, epoch: int) -> list[npt.NDArray[np.int64]]:
+    """Row positions of every batch of an epoch, drawn at random whatever their lengths; the last batch may be smaller.
+
+    A loss that compares the rows of a batch with each other then sees all kinds of rows; padding costs more time.
+    """
+    order = np.random.default_rng([seed, epoch]).permutation(rows)
+    return [order[first : first + batch_size] for first in range(0, rows, batch_size)]
 
 
 def token_budget_batches(lengths: npt.NDArray[np.int64], *, tokens_per_batch: int) -> list[npt.NDArray[np.int64]]:

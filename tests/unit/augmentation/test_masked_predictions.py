@@ -19,7 +19,8 @@ from transformers import (
 )
 
 from limbeck.augmentation.language_model import LanguageModel, load_language_model
-from limbeck.augmentation.masked_predictions import answers_about
+from limbeck.augmentation.masked_predictions import TextFrame, answers_about
+from limbeck.augmentation.piece_words import Blank
 
 WORDS = [f"{first}{second}" for first in ("ba", "co", "di", "fe", "gu") for second in ("lom", "ras", "tin", "vex")]
 PIECES = [*WORDS, "##s", "##ly", "the", "a", ".", ","]
@@ -186,3 +187,41 @@ def test_bf16_is_used_for_the_body_alone_and_ends_with_the_call(make_language_mo
     assert seen == [torch.bfloat16, torch.float32]
     assert not torch.is_autocast_enabled("cpu")
     assert model.model(input_ids=torch.tensor([[5, 6, 7]])).logits.shape[:2] == (1, 3), "nothing stays behind"
+
+
+def test_beside_the_original_the_word_itself_may_be_predicted(make_language_model: Any) -> None:
+    model = opened(make_language_model(PIECES, liked=["feras", "guvex", "balom"]))
+
+    [answer] = answers_about(["the feras ."], model, language="en", most=2, with_original=True)
+
+    assert answer.found == ["feras guvex"]
+    assert found(model, "the feras .", most=2) == {1: ["guvex", "balom"]}
+
+
+def test_the_original_is_the_second_text(make_language_model: Any) -> None:
+    model = opened(make_language_model(PIECES, liked=["guvex"]))
+    tokenizer = model.tokenizer
+    text = tokenizer("the feras", add_special_tokens=False)["input_ids"]
+    frame = TextFrame.of(tokenizer, max_length=32, with_original=True)
+
+    masked = frame.masked([text], [(0, Blank(word=1, first=1, end=2, kind="word"))])
+
+    expected = tokenizer("the feras", "the feras")
+    ids = list(expected["input_ids"])
+    ids[2] = tokenizer.mask_token_id
+    assert masked.inputs["input_ids"][0].tolist() == ids
+    assert masked.columns.tolist() == [2]
+    if "token_type_ids" in masked.inputs:
+        assert masked.inputs["token_type_ids"][0].tolist() == expected["token_type_ids"]
+    assert frame.length(len(text)) == len(ids)
+
+
+def test_a_long_text_and_its_original_fit_together(make_language_model: Any) -> None:
+    model = opened(make_language_model(PIECES, liked=["guvex"]), max_length=16)
+    frame = TextFrame.of(model.tokenizer, max_length=16, with_original=True)
+
+    masked = frame.masked([[7] * 40], [(0, Blank(word=30, first=30, end=31, kind="word"))])
+
+    assert masked.inputs["input_ids"].shape[1] <= 16
+    [column] = masked.columns.tolist()
+    assert masked.inputs["input_ids"][0, column] == model.tokenizer.mask_token_id

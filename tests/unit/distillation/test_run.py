@@ -21,6 +21,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.distillation import run as room
 from limbeck.distillation.losses.logits import hard_label_sets
+from limbeck.distillation.student_with_objective import can_be_captured
 from limbeck.errors import LabelsDoNotCover
 from limbeck.recipe.distillation import Distillation
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
@@ -420,9 +421,9 @@ def test_steps_are_captured_where_all_do_the_same(losses: list[dict[str, Any]], 
     section = Distillation.model_validate({"losses": losses})
     student = SimpleNamespace(config=SimpleNamespace(model_type="limbeck_bilstm"))
 
-    assert room.can_be_captured(student, section.losses) is expected
+    assert can_be_captured(student, section.losses) is expected
     student.config.model_type = "bert"
-    assert not room.can_be_captured(student, section.losses)
+    assert not can_be_captured(student, section.losses)
 
 
 @pytest.mark.gpu

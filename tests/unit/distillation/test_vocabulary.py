@@ -15,6 +15,7 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.vocabulary import BudgetTooSmall, build_vocabulary
+from limbeck.errors import FileUnreadable
 from limbeck.models.bilstm import bilstm
 from limbeck.models.size import parameter_count
 from limbeck.progress import SilentReporter
@@ -290,3 +291,23 @@ def test_the_limit_holds_for_common_words_too(build: Build) -> None:
     limited = build(vocabulary={"teacher_words": 1_000, "max_size": len(own) + 1})
 
     assert len(StudentTokenizer.load(limited.tokenizer).vocabulary) <= len(own) + 1
+
+
+def test_words_of_a_file_are_taken_in_its_order_and_none_are_counted(build: Build, tmp_path: Path) -> None:
+    listed = tmp_path / "words.txt"
+    listed.write_text("zebra\ngood\n\n  Film  \nzebra\nnever\nplot\nsix\n", encoding="utf-8")
+
+    vocabulary = build(vocabulary={"path": str(listed), "max_size": 8, "min_count": 5})
+
+    assert words_of(vocabulary)[3:] == ["zebra", "good", "film", "never", "plot"]
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"", "no words"), (b"\xff\xfe", "not UTF-8")])
+def test_a_file_without_words_is_refused(build: Build, tmp_path: Path, content: bytes, reason: str) -> None:
+    listed = tmp_path / "words.txt"
+    listed.write_bytes(content)
+
+    with pytest.raises(FileUnreadable) as refused:
+        build(vocabulary={"path": str(listed)})
+
+    assert reason in str(refused.value)

@@ -80,3 +80,25 @@ def test_windows_wider_than_the_text_read_it_as_a_plain_loop_does(length: int) -
     with torch.inference_mode():
         found = model(torch.tensor([[*ids, 0, 0], [1, 2, 3, 4, 5, 1, 2][: length + 2]])).features[0]
     np.testing.assert_allclose(found.numpy(), np.concatenate(expected), atol=1e-6)
+
+
+def test_the_weights_of_a_class_are_no_longer_than_they_may_be() -> None:
+    """Of lengths 5 and 1, the first is scaled to 3; the second stays. Only filters that read words may grow."""
+    model = network(max_norm=3.0, filters=2, dense_size=0)
+    with torch.no_grad():
+        model.classifier.weight.copy_(torch.tensor([[3.0, 4.0], [0.6, 0.8]]))
+
+    model(torch.tensor([[1, 2]]))
+
+    torch.testing.assert_close(model.classifier.weight.detach(), torch.tensor([[1.8, 2.4], [0.6, 0.8]]))
+
+
+def test_without_a_limit_weights_stay_as_they_are() -> None:
+    model = network(filters=2, dense_size=0)
+    before = model.classifier.weight.detach().clone() * 100
+    with torch.no_grad():
+        model.classifier.weight.copy_(before)
+
+    model(torch.tensor([[1, 2]]))
+
+    assert torch.equal(model.classifier.weight, before)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification
 
@@ -159,3 +160,22 @@ def test_a_student_of_before_there_were_ranks_still_loads(tmp_path: Path) -> Non
     loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
 
     assert torch.equal(loaded(IDS).logits, model(IDS).logits)
+
+
+@pytest.mark.parametrize(("where", "kept"), [("vectors", 0), ("features", 0), ("hidden", 0), (None, 1)])
+def test_dropout_is_where_the_recipe_has_it(where: str | None, kept: int) -> None:
+    """A share of nearly all numbers leaves one of a hundred; where it is not, all stay."""
+    section = Bag.model_validate(
+        {"kind": "bag", "dropout": 0.999999, "dropout_on": [where] if where else [], "dense_size": 16}
+    )
+    torch.manual_seed(0)
+    model = bag(section, vocabulary_size=6, embedding_size=8, labels=["a", "b"], pair=False).train()
+    seen: dict[str, Tensor] = {}
+    assert model.dense is not None
+    model.dense.register_forward_hook(lambda _, given, __: seen.update(features=given[0]))
+    model.classifier.register_forward_hook(lambda _, given, __: seen.update(hidden=given[0]))
+
+    model(torch.tensor([[3, 4, 5]]))
+
+    last = seen["hidden"] if where in ("hidden", None) else seen["features"]
+    assert int((last != 0).any()) == kept

@@ -64,6 +64,9 @@ EXCEPTIONS = {
     "labeling.tokens_per_batch": "",
     "labeling.rows_per_shard": "",
     "student.dropout": "students baseline",
+    "student.dropout_on": "students baseline",
+    "student.max_norm": "students baseline",
+    "student.batch_size": "students baseline",
     "student.learning_rate": "students baseline",
     "student.tune_vectors": "students baseline",
     "student.max_length": "students baseline",
@@ -89,7 +92,7 @@ FINGERPRINTED = {
     *("corpus.train", "corpus.dev", "corpus.test", "corpus.hub", "corpus.corrections", "corpus.labelled_by"),
     *("transfer.files", "transfer.hub"),
     *("augmentation.methods.path", "augmentation.methods.checkpoint", "augmentation.methods.word_vectors"),
-    *("teacher.checkpoint", "teacher.path", "student.word_vectors", "student.start"),
+    *("teacher.checkpoint", "teacher.path", "student.word_vectors", "student.start", "student.vocabulary.path"),
     "export.abstain.foreign",
 }
 

@@ -94,8 +94,9 @@ def test_a_method_can_be_extended_by_its_name(folder: Path) -> None:
     assert [len(stage.losses) for stage in recipe.distillation.stages] == [3, 1]
 
 
-OF_CLASSES = ("distilbert", "fitnets", "kd", "minilm", "minilm-v2", "pkd", "tinybert")
-OF_TRANSFORMERS = ("distilbert", "minilm", "minilm-v2", "pkd", "tinybert")  # which read both texts of a pair at once
+OF_CLASSES = ("distilbert", "fitnets", "kd", "minilm", "minilm-v2", "pkd", "tinybert", "tinybert-augmented")
+# They read both texts of a pair at once.
+OF_TRANSFORMERS = ("distilbert", "minilm", "minilm-v2", "pkd", "tinybert", "tinybert-augmented")
 
 
 @pytest.mark.parametrize("method", [method.name for method in builtin_methods()])

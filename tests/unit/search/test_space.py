@@ -5,8 +5,9 @@ from typing import Any
 import optuna
 import pytest
 
+from limbeck.recipe.load import parse_recipe
 from limbeck.recipe.recipe import Recipe
-from limbeck.search.space import RANK, Space
+from limbeck.search.space import OWN, RANK, Space
 
 CORPORA: dict[str, dict[str, Any]] = {
     "single texts": {"corpus": {"train": "x.csv"}},
@@ -127,3 +128,13 @@ def test_a_smaller_limit_of_the_recipe_stays() -> None:
 
 def test_a_transformer_with_its_teachers_tokens_is_tried_as_it_is() -> None:
     assert space_of("transformer").own(max_mb=5) == []
+
+
+def test_without_a_teacher_only_the_labels_are_tried_and_no_graph() -> None:
+    recipe = parse_recipe({"corpus": {"train": "rows.csv"}, "teacher": {"kind": "none"}}, recipe="toy")
+
+    space = Space(recipe)
+
+    assert space.objectives == (OWN,)
+    assert "textgcn" not in space.kinds
+    assert "bilstm" in space.kinds

@@ -217,3 +217,15 @@ def test_one_count_gives_a_tokenizer_of_every_size(language: str, segmenter: Seg
 
     for size in (100, 8, 12, 100, 9):  # in any order, and again
         assert of_size(size).to_json() == rebuilt(size).to_json()
+
+
+def test_listed_chinese_words_are_tokens_and_so_are_their_characters() -> None:
+    of_size = count_words(
+        (), language="zh", max_size=20, min_count=2, lowercase=True, listed=["酒店", "干净", "服务员"]
+    )
+    tokenizer = of_size(20)
+
+    words = [tokenizer.vocabulary[number] for number in tokenizer.encode(["酒店服务员干净"], max_length=9)[0]]
+
+    assert words == ["酒店", "服务员", "干净"]
+    assert "店" in tokenizer.vocabulary

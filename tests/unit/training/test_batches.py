@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from limbeck.training.batches import length_batches, token_budget_batches
+from limbeck.training.batches import length_batches, mixed_batches, token_budget_batches
 
 LENGTHS = np.random.default_rng(3).integers(1, 60, size=1003)
 
@@ -44,3 +44,13 @@ def test_a_row_longer_than_the_budget_gets_a_batch_of_its_own() -> None:
     batches = token_budget_batches(np.array([5, 900, 3]), tokens_per_batch=100)
 
     assert [batch.tolist() for batch in batches] == [[1], [0, 2]]
+
+
+def test_mixed_batches_have_every_row_once_in_another_order_each_epoch() -> None:
+    first, second = (mixed_batches(10, batch_size=4, seed=0, epoch=epoch) for epoch in (0, 1))
+
+    assert [len(batch) for batch in first] == [4, 4, 2]
+    assert sorted(np.concatenate(first).tolist()) == list(range(10))
+    assert np.concatenate(first).tolist() != np.concatenate(second).tolist()
+    again = mixed_batches(10, batch_size=4, seed=0, epoch=0)
+    assert np.concatenate(first).tolist() == np.concatenate(again).tolist()

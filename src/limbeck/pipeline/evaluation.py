@@ -1,4 +1,4 @@
-"""The report: the teacher and every exported model evaluated and timed; and the cards of the models."""
+"""The report: the teacher and every exported model evaluated and timed."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from limbeck.artifacts.candidate import Candidate, RefusedCandidate
 from limbeck.artifacts.corpus import Corpus, rarest_and_most_frequent
 from limbeck.artifacts.foreign import Foreign
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.model_folder import README, ModelFolder
+from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.predictions import save_predictions
 from limbeck.artifacts.report import Report, save_report, save_right_rows
 from limbeck.artifacts.run_folder import RunFolder
@@ -32,13 +32,9 @@ from limbeck.pipeline.corrections import compared_with_before
 from limbeck.pipeline.predictions import label_names, predictions_of
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
-from limbeck.recipe.files import GENERAL
 from limbeck.recipe.no_teacher import NONE
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import Transformer, WordStudent
 from limbeck.report.html import page
-from limbeck.report.model_card import model_card, objective_in_words
-from limbeck.report.teacher_card import teacher_card
 from limbeck.teacher.kinds import kind_of
 from limbeck.timing.costs import measure_costs, runnable, teacher_size
 from limbeck.timing.machine import machine_facts
@@ -271,72 +267,6 @@ def _remarks(candidate: Candidate) -> list[str]:
 def _corpus_facts(corpus: Corpus) -> dict[str, Any]:
     rows = {split: len(rows) for split, rows in corpus.splits.items()}
     return {**corpus.facts, "multi_label": corpus.is_multi_label, "rows": rows}
-
-
-STAMP = "<!-- written by limbeck from report {} -->"
-MARK = STAMP.partition("{")[0]
-
-
-def write_cards(recipe: Recipe, report: Report, models: Sequence[ModelFolder]) -> None:
-    """Write the card of every model whose card is missing or belongs to another report.
-
-    A card that a user has edited is kept as long as the report is the same; a card without the stamp is never replaced.
-    """
-    judged = {entry["name"] for entry in report.data.get("models", [])}
-    stamp = STAMP.format(report.fingerprint)
-    objective = objective_in_words(recipe.distillation)
-    for model in models:
-        facts = model.facts()
-        path = model.folder / README
-        if facts.name in judged and _is_due(path, stamp=stamp):
-            card = model_card(
-                report.data,
-                facts.name,
-                objective=objective,
-                max_length=facts.max_length,
-                folder=model.folder.name,
-                start=_start_of(recipe, facts.kind),
-            )
-            _write(path, f"{card}\n{stamp}\n")
-
-
-def write_teacher_card(report: Report, model: ModelFolder | None) -> None:
-    """Write the card of the kept teacher, if there is one, under the same conditions as those of the students."""
-    if model is None:
-        return
-    stamp, path = STAMP.format(report.fingerprint), model.folder / README
-    if _is_due(path, stamp=stamp):
-        card = teacher_card(
-            report.data, folder=model.folder.name, size_mb=model.size_mb(), max_length=model.facts().max_length
-        )
-        _write(path, f"{card}\n{stamp}\n")
-
-
-def _start_of(recipe: Recipe, kind: str) -> str:
-    """The name of the general student, or of the checkpoint, that the recipe's student of this kind starts from; empty
-    without one."""
-    for one in recipe.for_each_student():
-        if one.student.kind != kind:
-            continue
-        if isinstance(one.student, Transformer) and one.student.checkpoint:
-            return Path(one.student.checkpoint).name
-        if isinstance(one.student, WordStudent) and one.student.is_general:
-            return Path(one.student.start.removeprefix(GENERAL)).name
-    return ""
-
-
-def _is_due(path: Path, *, stamp: str) -> bool:
-    if not path.is_file():
-        return True
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return MARK in text and stamp not in text
-
-
-def _write(path: Path, text: str) -> None:
-    """Write atomically, so that no reader finds half a card."""
-    scratch = path.with_name(f"{path.name}.partial")
-    scratch.write_text(text, encoding="utf-8")
-    scratch.replace(path)
 
 
 FOLDER = "exports/teacher-int8"

@@ -20,8 +20,9 @@ from limbeck.drafting.run import draft_to_run
 from limbeck.errors import some
 from limbeck.labeling.source import Runner
 from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, kept_plan, planned_overrides
+from limbeck.pipeline.cards import write_cards, write_teacher_card
 from limbeck.pipeline.corrections import corrections_in, corrections_key, labelled_by, labelled_by_key
-from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards, write_teacher_card
+from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of
 from limbeck.pipeline.exports import Exports, exports_of, ship_best
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
 from limbeck.pipeline.foreign import fingerprints_of, foreign_of, taught_of

@@ -10,7 +10,7 @@ from limbeck.artifacts.atomic_folder import why_redo, written_atomically
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import README, ModelFacts, ModelFolder, open_model, save_facts
 from limbeck.artifacts.report import Report, save_report
-from limbeck.pipeline.evaluation import write_cards
+from limbeck.pipeline.cards import write_cards
 from limbeck.recipe.load import parse_recipe
 
 KEY = Key(section={}, inputs={})

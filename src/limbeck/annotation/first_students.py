@@ -5,7 +5,7 @@ One reads words (TF-IDF), the other the vectors of an encoder, where there are a
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,28 +36,19 @@ class Texts:
         return ~np.isnan(self.vectors[:, 0])
 
 
-class FirstStudent(Protocol):
+@dataclass(frozen=True)
+class FirstStudent:
     """A trained one."""
 
     name: str
-
-    def margins(self, texts: Texts) -> Logits:
-        """(texts, classes); NaN where it cannot read a text."""
-
-
-@dataclass(frozen=True)
-class _Trained:
-    name: str
-    margins_of: Callable[[Texts], Logits]
-
-    def margins(self, texts: Texts) -> Logits:
-        return self.margins_of(texts)
+    margins: Callable[[Texts], Logits]
+    """(texts, classes); NaN where it cannot read a text."""
 
 
-def first_students(texts: Texts, logits: Logits) -> list[FirstStudent]:
+def first_students(texts: Texts, logits: Logits, *, several: bool) -> list[FirstStudent]:
     """Those that can be trained on these answers; texts without one, which is NaN, are skipped."""
     known = np.flatnonzero(is_known(logits))
-    part, labels = texts.select(known), labels_of(logits[known])
+    part, labels = texts.select(known), labels_of(logits[known], several=several)
     found: list[FirstStudent] = [_of_words(part.rows, labels, classes=logits.shape[1])]
     if part.have_vectors().any():
         read = np.flatnonzero(part.have_vectors())
@@ -70,33 +61,26 @@ def is_known(logits: Logits) -> npt.NDArray[np.bool_]:
     return np.asarray(~np.isnan(logits).any(axis=1))
 
 
-def is_several(logits: Logits) -> bool:
-    """Whether the answers are of several labels per text: logits of one label sum to 0."""
-    known = logits[is_known(logits)]
-    return bool(len(known)) and float(np.abs(known.sum(axis=1)).max()) > 1e-2
+def labels_of(logits: Logits, *, several: bool) -> npt.NDArray[np.int64]:
+    """(texts) the class of each; with several labels per text (texts, classes) of 0 and 1."""
+    return (logits > 0).astype(np.int64) if several else logits.argmax(axis=1)
 
 
-def labels_of(logits: Logits) -> npt.NDArray[np.int64]:
-    """(texts) the class of each, or (texts, classes) of 0 and 1."""
-    return (logits > 0).astype(np.int64) if is_several(logits) else logits.argmax(axis=1)
-
-
-def share_right(student: FirstStudent, texts: Texts, truth: Logits) -> float | None:
+def share_right(student: FirstStudent, texts: Texts, truth: Logits, *, several: bool) -> float | None:
     """Among the texts whose answers are known, and which it can read."""
     margins = student.margins(texts)
     known = is_known(truth) & is_known(margins)
     if not known.any():
         return None
-    right, found = labels_of(truth[known]), margins[known]
-    answers = (found > 0).astype(np.int64) if right.ndim == 2 else found.argmax(axis=1)
-    return float(((answers == right).all(axis=1) if right.ndim == 2 else answers == right).mean())
+    is_right = labels_of(margins[known], several=several) == labels_of(truth[known], several=several)
+    return float((is_right.all(axis=1) if several else is_right).mean())
 
 
 def _of_words(rows: Rows, labels: npt.NDArray[np.int64], *, classes: int) -> FirstStudent:
     used = sampled_rows(labels, rows.characters, classes=classes)
     part = rows.select(used)
     trained, _ = fitted_classifier(part.texts, part.pairs, labels[used], classes=classes, class_weights=None)
-    return _Trained("words", lambda texts: trained.logits(texts.rows.texts, texts.rows.pairs))
+    return FirstStudent("words", lambda texts: trained.logits(texts.rows.texts, texts.rows.pairs))
 
 
 def _of_vectors(texts: Texts, labels: npt.NDArray[np.int64], *, classes: int) -> FirstStudent:
@@ -114,7 +98,7 @@ def _of_vectors(texts: Texts, labels: npt.NDArray[np.int64], *, classes: int) ->
             found[places] = np.stack([line(vectors) for line in trained], axis=1)
         return found
 
-    return _Trained("vectors", margins)
+    return FirstStudent("vectors", margins)
 
 
 def _line(vectors: npt.NDArray[np.float32], cells: npt.NDArray[np.int64]) -> Callable[[Any], Any]:

@@ -14,7 +14,6 @@ from limbeck.annotation.first_students import (
     Texts,
     first_students,
     is_known,
-    is_several,
     share_right,
 )
 from limbeck.artifacts.rows import Rows
@@ -47,6 +46,7 @@ class Judges:
 
     texts: Texts
     truth: Logits  # the model's own answers: whether more of them are worth their price
+    several: bool  # labels per text
     checked: Texts | None = None  # what a person has labelled
     labels: Logits | None = None  # these labels, as logits
 
@@ -62,7 +62,7 @@ def ask_in_rounds(
     student: FirstStudent | None = None
     while (asked := int(is_known(logits).sum())) < limit and len(curve) < limit:
         size = limit if choice == "all" else min(limit, max(FIRST_ROUND, 2 * asked))
-        places = _next(texts, choice, logits, order=order, student=student, count=size - asked)
+        places = _next(texts, choice, logits, order=order, student=student, several=judges.several, count=size - asked)
         logits[places] = ask(places)
         if int(is_known(logits).sum()) == asked:
             why = "no further text got an answer"
@@ -94,12 +94,14 @@ def _afterwards(texts: Texts, logits: Logits, *, order: Places, judges: Judges) 
 
 def _judged(texts: Texts, logits: Logits, judges: Judges) -> tuple[FirstStudent, dict[str, Any]]:
     """The first student that agrees most with the model, and the point of the curve."""
-    students = first_students(texts, logits)
-    found = {student.name: share_right(student, judges.texts, judges.truth) for student in students}
+    students = first_students(texts, logits, several=judges.several)
+    found = {
+        student.name: share_right(student, judges.texts, judges.truth, several=judges.several) for student in students
+    }
     best = max(students, key=lambda student: found[student.name] or 0.0)
     point: dict[str, Any] = {"asked": int(is_known(logits).sum()), "accuracy": found[best.name], "by": found}
     if judges.checked is not None and judges.labels is not None:
-        point["right"] = share_right(best, judges.checked, judges.labels)
+        point["right"] = share_right(best, judges.checked, judges.labels, several=judges.several)
     return best, point
 
 
@@ -160,7 +162,14 @@ def _of_words(rows: Rows) -> npt.NDArray[np.float32] | None:
 
 
 def _next(
-    texts: Texts, choice: Choice, logits: Logits, *, order: Places, student: FirstStudent | None, count: int
+    texts: Texts,
+    choice: Choice,
+    logits: Logits,
+    *,
+    order: Places,
+    student: FirstStudent | None,
+    several: bool,
+    count: int,
 ) -> Places:
     """Places of the texts of the next round."""
     left = order[~is_known(logits)[order]]
@@ -170,7 +179,7 @@ def _next(
         case "uncertain" if student is None:
             return left[:count]
         case "uncertain":
-            sure = _sureness(student.margins(texts.select(left)), several=is_several(logits))
+            sure = _sureness(student.margins(texts.select(left)), several=several)
             candidates = np.sort(np.argsort(sure, kind="stable")[: CANDIDATES * count])
             return left[candidates][:count]  # in the order of the clusters
         case _:

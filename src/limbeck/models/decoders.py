@@ -1,7 +1,7 @@
 """Decoders as classifiers: GPT-2, Llama, Qwen and others, whose classifier reads the last token of a row.
 
-Rows are padded on the right, whatever the checkpoint's tokenizer says: attention looks only to the left, so that padding
-on the right changes nothing. On the left it would shift the positions that GPT-2 counts from the first token.
+Rows are padded on the right, whatever the checkpoint's tokenizer says: attention looks only to the left, so padding on
+the right changes nothing. On the left it would shift the positions that GPT-2 counts from the first token.
 """
 
 from collections.abc import Sequence

@@ -17,8 +17,8 @@ MOST_TOKENS = 128  # of a text: its beginning says what it is about
 
 
 def sentence_vectors(checkpoint: str, rows: Rows, *, keep_in: Path, reporter: Reporter) -> Vectors:
-    """(rows, width) of length 1: the mean of an encoder's last states. They are kept in a folder and read again, so that
-    the same texts are chosen again where the machine computes a little differently."""
+    """(rows, width) of length 1: the mean of an encoder's last states. They are kept in a folder and read again, so
+    that the same texts are chosen again where the machine computes a little differently."""
     digest = hashlib.sha256(checkpoint_fingerprint(checkpoint).encode() + rows.keys.tobytes()).hexdigest()[:16]
     path = keep_in / f"vectors-{digest}.npy"
     if path.exists():

@@ -45,7 +45,6 @@ class Family:
     reads: str = "[CLS]"  # the token that the classifier reads; "last": the last one
     word: str = "film"  # a word that is one token when it is alone
 
-
     @property
     def reads_apart(self) -> bool:
         """Whether it can read the texts of a pair one by one."""

@@ -17,6 +17,7 @@ from limbeck.annotation.rounds import AskedTexts, Choice, Judges, ask_in_rounds
 from limbeck.annotation.texts import read_texts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import RUNS
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.drafting.draft_teacher import DraftedTeacher, encoder_at_hand
 from limbeck.errors import DataError
 from limbeck.labeling.asking import asked_rows
@@ -73,6 +74,7 @@ class NewTask:
     is_multi_label: bool
     is_pair: bool
     splits: Mapping[str, Rows]
+    scale: ScoreScale | None = None
 
 
 @dataclass(frozen=True)

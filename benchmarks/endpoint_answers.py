@@ -101,7 +101,9 @@ def _groups(rows: Sequence[Labelled]) -> list[list[Labelled]]:
     return list(found.values())
 
 
-def answers_of(split: Split, *, checkpoint: Path, epochs: int, most_rows: int | None) -> tuple[list[float], int]:
+def answers_of(
+    split: Split, *, checkpoint: Path, epochs: int, most_rows: int | None, rate: float
+) -> tuple[list[float], int]:
     """The probability of "positive" for each text, by a model that is fine-tuned on its rows; and how many they were.
 
     The last epoch is kept: nothing is chosen by looking at a label of dev.
@@ -124,7 +126,7 @@ def answers_of(split: Split, *, checkpoint: Path, epochs: int, most_rows: int | 
     dice = random.Random(1)
     rows = dice.sample(split.for_model, min(most_rows or len(split.for_model), len(split.for_model)))
     steps = epochs * -(-len(rows) // BATCH_SIZE)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.01)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
     schedule = get_linear_schedule_with_warmup(optimiser, round(WARM_UP * steps), steps)
     model.train()
     for step in range(steps):
@@ -165,11 +167,13 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--learning-rate", type=float, default=LEARNING_RATE)
     parser.add_argument("--out", type=Path, default=ANSWERS)
     given = parser.parse_args()
     split = split_of(given.data)
     print(f"{len(split.for_model):,} rows for the model, {len(split.pool):,} texts, {len(split.test):,} to judge by")
-    answers, rows = answers_of(split, checkpoint=given.checkpoint, epochs=given.epochs, most_rows=given.rows)
+    options = {"checkpoint": given.checkpoint, "epochs": given.epochs, "rate": given.learning_rate}
+    answers, rows = answers_of(split, most_rows=given.rows, **options)
     found = {
         "checkpoint": given.checkpoint.name,
         "rows": rows,

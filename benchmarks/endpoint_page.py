@@ -33,9 +33,9 @@ def sst2(found: dict[str, Any]) -> str:
         [
             f"SST-2 from no labels at all (`benchmarks/endpoint_sst2.py`): {found['pool']:,} texts of train, judged on",
             f"the {found['test']:,} rows of its dev file, which play the person who checks. {_model(found)}",
-            "Accuracy in % of the drafted recipe's Bi-LSTM, which starts from `general:english`, trained on its answers,",
-            "with the texts that were asked in brackets; and of the same student alone, with the same settings, on the human",
-            "labels of the random texts. One seed: two points are noise.",
+            "Accuracy in % of the drafted recipe's Bi-LSTM, which starts from `general:english`, trained on its",
+            "answers, with the texts that were asked in brackets; and of the same student alone, with the same",
+            "settings, on the human labels of the random texts. One seed: two points are noise.",
         ]
     )
     return f"{head}\n\n{table(['at most', *WAYS, 'human labels'], lines)}"

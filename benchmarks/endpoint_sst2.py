@@ -91,7 +91,7 @@ def by_model(url: str, *, choice: Choice, most: int, losses: str | None = None, 
     changes += [] if losses is None else [f"distillation.losses={losses}"]
     report = run(found.recipe, overrides=changes, reporter=SilentReporter()).report
     line = {"asked": facts["answered"], "accuracy": accuracy(report, "bilstm"), "model": facts["right_of_checked"]}
-    return {**line, "told_apart_by": facts["told_apart_by"]}
+    return {**line, "encoder": facts["encoder"]}
 
 
 def by_person(split: Split) -> float:

@@ -101,7 +101,7 @@ def test_a_range_of_many_numbers_is_asked_in_ten_steps_and_batches_say_the_same(
     corpus, _, labels = labelled(recipe)
     found, texts = given_scores(corpus, labels)
 
-    assert "0 stands for 0, 9 for 90" in question
+    assert "0 means 0, 9 means 90" in question
     assert "9: the best of all" in question
     assert chat.seen()["requests"] == 60
     np.testing.assert_allclose(found, [90 if "gorgeous" in text else 0 for text in texts], atol=0.01)

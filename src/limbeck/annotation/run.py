@@ -125,7 +125,7 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     test = checked or Checked(for_person, model.shares(truth))
     _write_rows(folder / TEST, test.rows, test.labels, wanted.classes)
     by = None if apart.encoder is None else Path(apart.encoder).name
-    facts = {"told_apart_by": by, **_facts(wanted, model, asked, checked, texts=len(rows))}
+    facts = {"encoder": by, **_facts(wanted, model, asked, checked, texts=len(rows))}
     (folder / FACTS).write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
     written_recipe(recipe, folder, section, wanted, data=data)
     return Annotation(recipe, folder, _summary(facts, sheet, recipe, rows=len(for_person)))
@@ -166,7 +166,7 @@ class _Model:
 
 @dataclass(frozen=True)
 class _Reading:
-    """How texts are told apart: by an encoder's vectors, else by their words."""
+    """How texts are distinguished: by an encoder's vectors, else by their words."""
 
     encoder: str | None
     folder: Path
@@ -174,12 +174,12 @@ class _Reading:
 
     @classmethod
     def of(cls, wanted: WantedLabels, rows: Rows, folder: Path, reporter: Reporter) -> "_Reading":
-        """The encoder that is wanted, or one at hand; none where the texts are not told apart."""
+        """The encoder that is wanted, or one at hand; none where nothing is clustered."""
         if wanted.choice in ("all", "random"):
             return cls(None, folder, reporter)
         found = encoder_at_hand(rows.texts) if wanted.encoder is None else DraftedTeacher(wanted.encoder)
         if found.checkpoint is None:
-            reporter.note(f"  texts are told apart by their words: no encoder is at hand ({found.why_linear})")
+            reporter.note(f"  clusters are by words: no encoder is at hand ({found.why_linear})")
         return cls(found.checkpoint, folder, reporter)
 
     def read(self, rows: Rows) -> Texts:

@@ -78,7 +78,7 @@ def prepare_decoder(model: Any, tokenizer: Any) -> None:
 
 
 def token_of_empty_texts(tokenizer: Any) -> int:
-    """What stands for a text without any token, which many decoders make of an empty one."""
+    """What replaces a text without any token, which many decoders make of an empty one."""
     first: Sequence[Any] = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
     return int(next(token for token in first if token is not None))
 

@@ -1,4 +1,4 @@
-"""Scores as a language model gives them: whole numbers with one digit, and the score that each of them stands for."""
+"""Scores as a language model gives them: whole numbers with one digit, and the score that each of them means."""
 
 from collections.abc import Sequence
 

@@ -18,7 +18,7 @@ YES_OR_NO = (
     "a colon, and yes or no. Write nothing else."
 )
 ONE_DIGIT = "Answer with a whole number from {first} to {last}, and with nothing else."
-STEPS = "{first} stands for {low:g}, {last} for {high:g}, and the numbers between them for even steps."
+STEPS = "{first} means {low:g}, {last} means {high:g}, and the numbers between them are even steps."
 ONE_JSON = (
     "Answer with a JSON object that has the {symbol} of one of these choices as `answer`, and as `confidence` how "
     "sure you are, from 0 to 1. Write nothing else."

@@ -8,6 +8,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from limbeck.report.plots.drawing import COLOURS, DASHED, INK, canvas, drawing, end_at_100, legend, short, svg
 
 FEWEST = 2  # points that make a curve
+LEGEND = 0.4  # of the height, below the lines
 
 
 def accuracy_against_texts(report: Mapping[str, Any]) -> str | None:
@@ -41,7 +42,9 @@ def accuracy_against_texts(report: Mapping[str, Any]) -> str | None:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.tick_params(axis="x", which="minor", length=0, colors=INK)
-        axes.margins(y=0.2)
+        axes.margins(y=0.1)
         end_at_100(axes)
+        low, high = axes.get_ylim()
+        axes.set_ylim(bottom=low - LEGEND * (high - low))
         legend(axes, loc="lower right")
         return svg(figure, name="asking", title="accuracy of a first student against texts asked about")

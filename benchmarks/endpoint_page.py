@@ -45,9 +45,10 @@ def _model(found: dict[str, Any]) -> str:
     """Whose answers the server gives."""
     model, test = found["model"], found["lines"][-1]["random"]["model"]
     epochs = "one epoch" if model["epochs"] == 1 else f"{model['epochs']} epochs"
+    what = "" if model["layers"] is None else f"of which the last {model['layers']} layers were "
     return (
-        f"The model is a scripted server whose answers are those of {model['checkpoint']}, fine-tuned for {epochs} on "
-        f"{model['rows']:,} other rows (`benchmarks/endpoint_answers.py`), which share no five words in a row with "
+        f"The model is a scripted server whose answers are those of {model['checkpoint']}, {what}fine-tuned for {epochs} "
+        f"on {model['rows']:,} other rows (`benchmarks/endpoint_answers.py`), which share no five words in a row with "
         f"these texts; it has {100 * test:.1f} % of the judged rows right."
     )
 

@@ -4,7 +4,7 @@
 
 The "language model" is `benchmarks/chat_server.py`, whose answers are the probabilities of an all-mpnet-base-v2 that
 was fine-tuned on other rows of SST-2 (`endpoint_answers.py`): so the numbers mean something, and everybody can make
-them. The texts are 16,000 of train; the person who checks is SST-2's own dev file. The student is the Bi-LSTM that the
+them. The texts are of train; the person who checks is SST-2's own dev file. The student is the Bi-LSTM that the
 drafted recipe has; for each number of requests it is trained on the model's answers, and alone on the human labels of
 as many random texts, with the same settings. `--certain` compares losses that weigh rows by how certain the model is.
 """
@@ -152,8 +152,8 @@ def main() -> None:
     parser.add_argument("--budgets", type=int, nargs="+", default=BUDGETS)
     given = parser.parse_args()
     out = given.out or RESULTS / ("endpoint_certain.json" if given.certain else "endpoint_sst2.json")
-    split = split_of(Path(os.environ["LIMBECK_DATA"]) / "sst2")
     facts = json.loads(given.answers.read_text(encoding="utf-8"))
+    split = split_of(Path(os.environ["LIMBECK_DATA"]) / "sst2", texts=facts["pool"])
     positive = facts.pop("positive")
     assert facts["texts"] == split.digest, "these answers are for other texts"
     lines: list[dict[str, Any]] = []

@@ -46,10 +46,12 @@ def _model(found: dict[str, Any]) -> str:
     model, test = found["model"], found["lines"][-1]["random"]["model"]
     epochs = "one epoch" if model["epochs"] == 1 else f"{model['epochs']} epochs"
     what = "" if model["layers"] is None else f"of which the last {model['layers']} layers were "
-    return (
-        f"The model is a scripted server whose answers are those of {model['checkpoint']}, {what}fine-tuned for "
-        f"{epochs} on {model['rows']:,} other rows (`benchmarks/endpoint_answers.py`), which share no five words in a row with "
-        f"these texts; it has {100 * test:.1f} % of the judged rows right."
+    return " ".join(
+        [
+            f"The model is a scripted server whose answers are those of {model['checkpoint']}, {what}fine-tuned for",
+            f"{epochs} on {model['rows']:,} other rows (`benchmarks/endpoint_answers.py`), which share no five words",
+            f"in a row with these texts; it has {100 * test:.1f} % of the judged rows right.",
+        ]
     )
 
 

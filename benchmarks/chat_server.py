@@ -20,6 +20,7 @@ from typing import Any
 
 Json = dict[str, Any]
 CHOICE = re.compile(r"^(\w{1,4}): ([^(\n]+?)(?: \(.*\))?$", re.MULTILINE)
+DIGITS = re.compile(r"a whole number from (\d) to (\d)")
 PIECE = re.compile(r"\w{1,7}|[^\w\s]")
 PER_MESSAGE = 4
 MOST_TOP = 20
@@ -155,7 +156,10 @@ class Chat(BaseHTTPRequestHandler):
 def _choice(body: Json, text: str, number: int, fault: str) -> Json:
     """One answer: a letter, lines of yes and no, or JSON, as the question asks for it."""
     system = body["messages"][0]["content"]
-    choices = CHOICE.findall(system)
+    digits = DIGITS.search(system)
+    choices = (
+        [(str(n), str(n)) for n in range(int(digits[1]), int(digits[2]) + 1)] if digits else CHOICE.findall(system)
+    )
     likely = _likely(choices, text)
     is_several = "Any number of these choices" in system
     if fault == "unknown":

@@ -57,7 +57,7 @@ WORDS_A_TEXT = 20
 class Task:
     """Two classes, and no rows yet."""
 
-    is_multi_label, is_pair = False, False
+    is_multi_label, is_pair, scale = False, False, None
 
     def __init__(self) -> None:
         self.labels, self.splits = ["negative", "positive"], {"train": Rows.of(ids=[], texts=[])}

@@ -192,13 +192,14 @@ def _loss(
     function_of_sets: str | None = None,
     function_of_scores: str | None = None,
     scores: Literal["too", "never", "only"] = "too",
+    sections: str = "losses",
 ) -> LossKind:
     """A loss of this package: the formulas of a group are in one file, its terms in another. Default for the function:
     the name of the kind."""
     formulas = f"limbeck.distillation.losses.{group}"
     return LossKind(
         kind=kind,
-        section=f"limbeck.recipe.losses:{section}",
+        section=f"limbeck.recipe.{sections}:{section}",
         function=f"{formulas}:{function or kind}",
         function_of_sets=f"{formulas}:{function_of_sets}" if function_of_sets else None,
         function_of_scores=f"{formulas}:{function_of_scores}" if function_of_scores else None,
@@ -234,6 +235,15 @@ LOSS_KINDS: dict[str, LossKind] = {
             term="LogitTerm",
             function_of_sets="soft_target_sets",
             scores="never",
+        ),
+        _loss(
+            "certain_targets",
+            "CertainTargets",
+            "logits",
+            term="LogitTerm",
+            function_of_sets="certain_target_sets",
+            scores="never",
+            sections="certainty",
         ),
         _loss("jensen_shannon", "JensenShannon", "logits", term="LogitTerm", scores="never"),
         _loss("dkd", "Dkd", "logits", term="LogitTerm", scores="never"),

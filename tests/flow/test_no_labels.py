@@ -66,6 +66,9 @@ def test_the_report_is_about_the_model_until_a_person_has_checked_some(mails: Pa
     )
     assert second["labelled_by"]["right_of_checked"] == pytest.approx(29 / 30)
     assert wording.teacher_of(second)["accuracy"] == pytest.approx(29 / 30)
+    assert [point["asked"] for point in second["labelled_by"]["curve"]] == [100, 160]
+    assert second["labelled_by"]["curve"][-1]["right"] == pytest.approx(29 / 30)
+    assert 'id="plot-asking"' in Path("runs/mails/report/report.html").read_text(encoding="utf-8")
 
 
 def test_a_recipe_for_other_classes_is_not_used(mails: Path, chat: Any) -> None:

@@ -11,11 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.annotation.checking import Checked, draw, read_sheet, sheet_keys, write_sheet
+from limbeck.annotation.first_students import Texts
 from limbeck.annotation.recipes import refuse_other_recipe, section_in, written_recipe
-from limbeck.annotation.rounds import AskedTexts, Choice, ask_in_rounds
+from limbeck.annotation.rounds import AskedTexts, Choice, Judges, ask_in_rounds
 from limbeck.annotation.texts import read_texts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import RUNS
+from limbeck.artifacts.score_scale import ScoreScale
+from limbeck.drafting.draft_teacher import DraftedTeacher, encoder_at_hand
 from limbeck.errors import DataError
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
@@ -30,9 +33,11 @@ from limbeck.teacher.endpoint import described_for, fingerprint_for
 from limbeck.teacher.endpoints.asking import EndpointAnswers
 from limbeck.teacher.endpoints.ledger import spent_in
 from limbeck.teacher.endpoints.questions import Questions
+from limbeck.teacher.sentence_vectors import sentence_vectors
 
 TRAIN, TEST, CHECK, FACTS = "train.csv", "test.csv", "check.csv", "labels.json"
 MOST_CHECKED, CHECKED_SHARE = 200, 0.2  # texts for a person, and their share of few texts
+MOST_VECTORS = 20_000  # texts that an encoder reads, of very many; the others are asked about after these, at random
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class WantedLabels:
     choice: Choice = "all"
     most_texts: int | None = None
     """Texts to ask about at most, besides those for a person to check."""
+    encoder: str | None = None
+    """A checkpoint that tells kinds of texts apart, for "spread" and "uncertain". Default: a small one at hand."""
     overrides: Sequence[str] = ()
     """Changes of keys, as for `--set`; those of `[teacher]` matter here."""
 
@@ -67,6 +74,7 @@ class NewTask:
     is_multi_label: bool
     is_pair: bool
     splits: Mapping[str, Rows]
+    scale: ScoreScale | None = None
 
 
 @dataclass(frozen=True)
@@ -97,20 +105,27 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     write_sheet(sheet, for_person)
     checked = read_sheet(sheet, classes=wanted.classes, multi_label=wanted.multi_label)
     model = _Model(section, wanted, rows, runs / LABEL_STORE, reporter)
+    apart = _Reading.of(wanted, rows, folder, reporter)
     truth = model.ask(for_person)
     asked = ask_in_rounds(
-        others,
+        apart.read(others),
         choice=wanted.choice,
         most=wanted.most_texts,
         ask=lambda places: model.ask(others.select(places)),
-        judge=for_person,
-        truth=truth,
+        judges=Judges(
+            apart.read(for_person),
+            truth,
+            several=wanted.multi_label,
+            checked=None if checked is None else apart.read(checked.rows),
+            labels=None if checked is None else (checked.labels - 0.5).astype(np.float32),
+        ),
         reporter=reporter,
     )
     _write_rows(folder / TRAIN, others, model.shares(asked.logits), wanted.classes)
     test = checked or Checked(for_person, model.shares(truth))
     _write_rows(folder / TEST, test.rows, test.labels, wanted.classes)
-    facts = _facts(wanted, model, asked, checked, texts=len(rows))
+    by = None if apart.encoder is None else Path(apart.encoder).name
+    facts = {"encoder": by, **_facts(wanted, model, asked, checked, texts=len(rows))}
     (folder / FACTS).write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
     written_recipe(recipe, folder, section, wanted, data=data)
     return Annotation(recipe, folder, _summary(facts, sheet, recipe, rows=len(for_person)))
@@ -147,6 +162,37 @@ class _Model:
         cost = total.cost(self.section)
         found = {"requests": total.requests, "tokens_in": total.tokens_in, "tokens_out": total.tokens_out}
         return found if cost is None else {**found, "cost": cost}
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How texts are distinguished: by an encoder's vectors, else by their words."""
+
+    encoder: str | None
+    folder: Path
+    reporter: Reporter
+
+    @classmethod
+    def of(cls, wanted: WantedLabels, rows: Rows, folder: Path, reporter: Reporter) -> "_Reading":
+        """The encoder that is wanted, or one at hand; none where nothing is clustered."""
+        if wanted.choice in ("all", "random"):
+            return cls(None, folder, reporter)
+        found = encoder_at_hand(rows.texts) if wanted.encoder is None else DraftedTeacher(wanted.encoder)
+        if found.checkpoint is None:
+            reporter.note(f"  clusters are by words: no encoder is at hand ({found.why_linear})")
+        return cls(found.checkpoint, folder, reporter)
+
+    def read(self, rows: Rows) -> Texts:
+        """With the vectors; of very many texts those of some, drawn at random."""
+        if self.encoder is None or not len(rows):
+            return Texts(rows)
+        drawn = np.sort(np.argsort(rows.keys[:, 0], kind="stable")[:MOST_VECTORS])
+        found = sentence_vectors(self.encoder, rows.select(drawn), keep_in=self.folder, reporter=self.reporter)
+        if len(drawn) == len(rows):
+            return Texts(rows, found)
+        vectors = np.full((len(rows), found.shape[1]), np.nan, dtype=np.float16)
+        vectors[drawn] = found
+        return Texts(rows, vectors)
 
 
 def _is_for_person(rows: Rows, sheet: Path) -> npt.NDArray[np.bool_]:

@@ -43,6 +43,7 @@ class TeacherFacts:
     weights: list[float] = field(default_factory=list)  # of an ensemble: the weight of each member; they sum to 1
     combine: str | None = None  # of an ensemble: "mean_logits" or "mean_probabilities"
     temperature: float | None = None  # of an endpoint: its logits are divided by it when they are used
+    shift: float | None = None  # of an endpoint with scores: subtracted from them before
     texts_per_call: int | None = None  # upper limit; the answers of each call are stored separately; None: any number
     dev_spearman: float | None = None  # of scores, instead of the accuracy
     scale: dict[str, Any] | None = None  # of the corpus's scores, in whose standard units it answers; None: classes
@@ -131,6 +132,6 @@ def fingerprint_of_teacher(files: Mapping[str, object], facts: TeacherFacts) -> 
 
 def save_teacher_facts(folder: Path, facts: TeacherFacts) -> None:
     """Write teacher.json into a scratch folder."""
-    of_scores = ("dev_spearman", "scale")
+    of_scores = ("dev_spearman", "scale", "shift")
     known = {name: value for name, value in asdict(facts).items() if name not in of_scores or value is not None}
     (folder / "teacher.json").write_text(json.dumps(known, indent=1, ensure_ascii=False), encoding="utf-8")

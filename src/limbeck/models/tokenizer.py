@@ -11,6 +11,7 @@ from transformers import AutoTokenizer
 
 from limbeck.errors import TeacherError
 from limbeck.models.checkpoint import from_folder
+from limbeck.models.decoders import give_padding, is_decoder
 from limbeck.text.tokenizer_limits import characters_at_once
 
 FILE = "tokenizer.json"
@@ -69,6 +70,8 @@ def load_tokenizer(folder: Path, config: Any) -> Any:
     _change(tokenizer, "model_input_names", _input_names(config))
     _change(tokenizer, "padding_side", "left" if reads_last_token(config) else "right")
     _change(tokenizer, "truncation_side", "right")
+    if is_decoder(config):
+        give_padding(tokenizer, config, folder=folder)
     if config.model_type == "xlnet":
         tokenizer._pad_token_type_id = XLNET_PADDING_TYPE  # transformers 5 intends this, but resets it to 0
     # Tokenising once and padding each batch later is intended here: no warning about it.
@@ -128,7 +131,7 @@ def _restore_special_tokens(tokenizer: Any, *, folder: Path, config: Any) -> Non
     """
     if (folder / FILE).is_file():
         own = Tokenizer.from_file(str(folder / FILE))
-        if own.num_special_tokens_to_add(is_pair=False):
+        if own.num_special_tokens_to_add(is_pair=True):
             tokenizer.backend_tokenizer.post_processor = own.post_processor
     elif config.model_type == "deberta":
         first, last = tokenizer.cls_token, tokenizer.sep_token

@@ -192,7 +192,7 @@ class AskedOf:
         reading = reading_of(question, line.choices, self.questions, self.way)
         if reading is None:
             return replace(found, unreadable=found.unreadable + 1)
-        journal.add(key, logits_from(reading, self.section, multi_label=self.questions.multi_label))
+        journal.add(key, logits_from(reading, self.section, self.questions))
         self._is_missing[row] = False
         return replace(found, answers=found.answers + 1)
 

@@ -100,6 +100,7 @@ class Teachers:
                 weight=weights.get(name, 1.0),
                 temperature=member.folder.facts.temperature or 1.0,
                 portable=member if member.folder.facts.kind in PORTABLE else None,
+                shift=member.folder.facts.shift or 0.0,
             )
             for name, member in self.members.items()
         ]
@@ -292,8 +293,10 @@ def labels_of(
 
 def _temperatures(teachers: Teachers) -> dict[str, str]:
     """Fitted on dev, not part of the fingerprint that the label store is named by: nothing is asked again for them."""
-    found = {name: member.folder.facts.temperature for name, member in teachers.members.items()}
-    return {f"temperature {name}": str(value) for name, value in found.items() if value not in (None, 1.0)}
+    found = {name: member.folder.facts for name, member in teachers.members.items()}
+    shifted = {f"shift {name}": str(facts.shift) for name, facts in found.items() if facts.shift}
+    tempered = {name: facts.temperature for name, facts in found.items()}
+    return {**shifted, **{f"temperature {name}": str(one) for name, one in tempered.items() if one not in (None, 1.0)}}
 
 
 def _uncovered(recipe: Recipe) -> Literal["stop", "skip"]:

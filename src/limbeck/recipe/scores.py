@@ -48,8 +48,13 @@ def _refuse_order_alone(losses: list[AnyLoss]) -> None:
 OF_CLASSES = ("values", "answers", "label_names")  # keys of kinds of teachers
 
 
+def _gives_scores(member: object, name: str) -> bool:
+    """Whether a language model's answers are scores this way, too: of what it says of itself there are none."""
+    return name == "answers" and getattr(member, name) in ("logprobs", "votes")
+
+
 def _refuse_probabilities(recipe: "Recipe") -> None:
     for member in each_teacher(recipe.teacher):
-        given = [name for name in OF_CLASSES if name in member.model_fields_set]
+        given = [name for name in OF_CLASSES if name in member.model_fields_set and not _gives_scores(member, name)]
         if wrong := [name for name in given if getattr(member, name) != type(member).model_fields[name].default]:
             raise ValueError(f'teacher.{wrong[0]} is about classes, and corpus.task is "regression": remove it')

@@ -59,7 +59,8 @@ class Pretraining(Section):
 
 
 class EncoderTeacher(Section):
-    """Any encoder that transformers supports as a sequence classifier: fine-tuned on the corpus, or used as it is."""
+    """Any encoder, or decoder, that transformers supports as a sequence classifier: fine-tuned on the corpus, or used
+    as it is."""
 
     traits: ClassVar = TeacherTraits(has_tokens=True, has_features=True, answers_new_texts=True)
 

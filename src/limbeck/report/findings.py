@@ -179,7 +179,7 @@ def _labelled_by(report: Mapping[str, Any]) -> list[str]:
     curve = [point for point in facts.get("curve") or [] if point["accuracy"] is not None]
     if len(curve) > 1:
         points = " · ".join(f"{point['asked']:,} texts {wording.percent(point['accuracy'])} %" for point in curve)
-        found.append(f"agreement of a first student (TF-IDF, linear) with it: {points}; {facts['why_stopped']}")
+        found.append(f"agreement of a first student with it: {points}; {facts['why_stopped']}")
     return found
 
 

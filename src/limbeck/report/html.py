@@ -60,6 +60,7 @@ def page(report: Mapping[str, Any], *, review: Mapping[str, Any] | None = None) 
             {**report, "corpus": {name: _folded(fact) for name, fact in report["corpus"].items()}}
         ),
         transfer_facts=findings.transfer_facts(report),
+        asking_plots=pictures([plots.accuracy_against_texts(report)]),
         augmentation_facts=findings.augmentation_facts(report),
         **_plots(report, model),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from limbeck.models.decoders import is_decoder, place_read, token_of_empty_texts
 from limbeck.models.tokenizer import reads_last_token
 from limbeck.progress import Bar
 from limbeck.recipe.teacher import LongTexts
@@ -67,7 +69,7 @@ class Encoder:
         return self._tokens(texts, pairs).rows()
 
     def _tokens(self, texts: Sequence[str], pairs: Sequence[str] | None) -> Tokens:
-        return tokens_of(
+        tokens = tokens_of(
             self.tokenizer,
             self._with_own_mask(texts),
             None if pairs is None else self._with_own_mask(pairs),
@@ -75,6 +77,7 @@ class Encoder:
             long_texts=self.long_texts,
             head_share=self.head_share,
         )
+        return tokens if tokens.lengths.all() else tokens.without_empty_rows(token_of_empty_texts(self.tokenizer))
 
     def _with_own_mask(self, texts: Sequence[str]) -> list[str]:
         """Texts have the student's mask token for a masked word; replace it by the mask token of this tokenizer."""
@@ -165,7 +168,6 @@ class Encoder:
         found = torch.zeros((reading.rows, config.num_labels), device=self.device)
         width = getattr(config, "pair_feature_size", config.hidden_size) if pooling else 0
         features = torch.zeros((reading.rows, width), dtype=torch.float16, device=self.device)
-        read = -1 if reads_last_token(config) else 0  # padding is on the other side
         with self._asking():
             for places, batch in self._sent(reading.batches, bar=bar):
                 answer = self.model(**batch, **({"output_hidden_states": True} if pooling else {}))
@@ -175,9 +177,21 @@ class Encoder:
                     features[places] = own.half()
                 elif pooling:
                     states = answer.hidden_states[-1].float()
-                    pooled = states[:, read] if pooling == "cls" else mean_state(states, batch["attention_mask"].bool())
+                    mask = batch["attention_mask"].bool()
+                    pooled = self._state_read(states, batch) if pooling == "cls" else mean_state(states, mask)
                     features[places] = pooled.half()
         return found.cpu().numpy(), features.cpu().numpy() if pooling else None
+
+    def _state_read(self, states: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
+        """(rows, width): the state of the token that the classifier reads; padding is on the other side."""
+        if self._is_decoder:
+            places = place_read(batch[IDS], padding=self.tokenizer.pad_token_id)
+            return states[torch.arange(len(places), device=states.device), places]
+        return states[:, -1 if reads_last_token(self.model.config) else 0]
+
+    @cached_property
+    def _is_decoder(self) -> bool:
+        return is_decoder(self.model.config)
 
     def word_states(
         self, words: Sequence[str], *, are_pieces: bool, bar: Bar, tokens_per_batch: int | None = None

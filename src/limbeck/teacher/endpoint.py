@@ -1,7 +1,7 @@
 """A language model behind an address as the teacher: described, asked about dev, judged there."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ import numpy as np
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import DIGEST_BYTES
 from limbeck.artifacts.rows import Rows, draw_order
+from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.teacher_folder import (
     QUALITY,
     TeacherFacts,
@@ -19,17 +20,20 @@ from limbeck.artifacts.teacher_folder import (
     save_teacher_facts,
 )
 from limbeck.errors import TeacherError
-from limbeck.recipe.endpoint import EndpointTeacher
+from limbeck.recipe.endpoint import INSTRUCTION, EndpointTeacher
 from limbeck.teacher.endpoints.asking import EndpointAnswers
+from limbeck.teacher.endpoints.levels import levels_of, nearest, symbols_of
 from limbeck.teacher.endpoints.quality import measured
 from limbeck.teacher.endpoints.questions import LETTERS, Questions
-from limbeck.teacher.preparation import Preparation, dev_facts, labelled
+from limbeck.teacher.preparation import Logits, Preparation, dev_facts, labelled
 from limbeck.training.temperature import fitted_temperature
 
 ENDPOINT = "endpoint.json"  # everything its answers depend on: another file is another teacher in the label store
 SETTINGS = "settings.json"  # how it is asked; its answers do not depend on that
 VERSION = 1  # of questions and readings: raise it when they change
 LONGEST_NUMBERED = 1000
+FEWEST_FOR_LINE = 30  # labelled rows of dev to fit a line to
+RATE = "Rate the text."  # instead of the default instruction, which is about classes
 
 
 class ExampleUnusable(TeacherError):
@@ -45,6 +49,8 @@ class LabelSpace(Protocol):
     def is_multi_label(self) -> bool: ...
     @property
     def is_pair(self) -> bool: ...
+    @property
+    def scale(self) -> ScoreScale | None: ...
     @property
     def splits(self) -> Mapping[str, Rows]: ...
 
@@ -62,18 +68,29 @@ def prepare_endpoint(section: EndpointTeacher, given: Preparation) -> TeacherFol
             logits = given.ask(answering, name=facts.name, fingerprint=print_, rows=dev)
             is_answered = ~np.isnan(logits).any(axis=1)
             logits, dev = logits[is_answered], dev.select(np.flatnonzero(is_answered))
-            temperature = fitted_temperature(logits, dev.labels) if section.calibration == "dev" and len(dev) else 1.0
-            facts = replace(facts, temperature=temperature, **dev_facts(logits, dev))
-            if len(dev):
-                quality = measured(logits, dev, Questions(described), temperature=temperature)
+            facts = replace(facts, **_fitted(logits, dev, scale=corpus.scale, to_dev=section.calibration == "dev"))
+            facts = replace(facts, **dev_facts((logits - (facts.shift or 0)) / (facts.temperature or 1), dev))
+            if len(dev) and corpus.scale is None:
+                quality = measured(logits, dev, Questions(described), temperature=facts.temperature or 1.0)
                 (scratch / QUALITY).write_text(json.dumps(quality, indent=1, ensure_ascii=False), encoding="utf-8")
         save_teacher_facts(scratch, facts)
-    accuracy = (
-        f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "not evaluated: no dev row has label and answer"
-    )
-    tempered = "" if facts.temperature in (None, 1.0) else f"; its logits are divided by {facts.temperature:.2f}"
-    given.reporter.note(f"  teacher {facts.name} ({section.model}): {accuracy}{tempered}")
+    good = facts.on_dev() if facts.dev_rows else "not evaluated: no dev row has label and answer"
+    is_tempered = corpus.scale is None and facts.temperature not in (None, 1.0)
+    tempered = f"; its logits are divided by {facts.temperature:.2f}" if is_tempered else ""
+    given.reporter.note(f"  teacher {facts.name} ({section.model}): {good}{tempered}")
     return TeacherFolder(given.out)
+
+
+def _fitted(logits: Logits, dev: Rows, *, scale: ScoreScale | None, to_dev: bool) -> dict[str, Any]:
+    """What its answers are divided by when they are used, fitted to dev; of scores, which are in their own units in the
+    store, also what is subtracted before: with few rows their mean and standard deviation, else by a line."""
+    if scale is None:
+        return {"temperature": fitted_temperature(logits, dev.labels) if to_dev and len(dev) else 1.0}
+    if to_dev and len(dev) >= FEWEST_FOR_LINE and float(logits.std()) > 0:
+        slope, start = np.polyfit(logits[:, 0].astype(np.float64), dev.labels, 1)
+        if slope > 0:
+            return {"temperature": float(1 / slope), "shift": float(-start / slope)}
+    return {"temperature": scale.sd, "shift": scale.mean}
 
 
 def open_endpoint(teacher: TeacherFolder) -> EndpointAnswers:
@@ -95,6 +112,9 @@ def facts_of(section: EndpointTeacher, corpus: LabelSpace) -> TeacherFacts:
         labels=corpus.labels,
         multi_label=corpus.is_multi_label,
         dev_accuracy=None,
+        scale=None if corpus.scale is None else corpus.scale.as_json(),
+        temperature=None if corpus.scale is None else corpus.scale.sd,
+        shift=None if corpus.scale is None else corpus.scale.mean,
     )
 
 
@@ -118,14 +138,20 @@ def described_for(section: EndpointTeacher, corpus: LabelSpace) -> dict[str, Any
         "options",
     )
     _refuse_classes(section, corpus)
+    levels = [] if corpus.scale is None else levels_of(corpus.scale)
+    names = list(symbols_of(levels)) if levels else corpus.labels
+    given = {key: getattr(section, key) for key in keys}
+    if levels and section.instruction == INSTRUCTION:
+        given["instruction"] = RATE
     return {
         "version": VERSION,
-        **{key: getattr(section, key) for key in keys},
+        **given,
         "least_probability": section.least_probability,
-        "descriptions": _known_descriptions(section.descriptions, corpus),
-        "labels": corpus.labels,
+        "descriptions": _known_descriptions(section.descriptions, names),
+        "labels": names,
         "multi_label": corpus.is_multi_label,
-        "examples": _examples(section, corpus),
+        "examples": _scored(section, corpus, levels) if levels else _examples(section, corpus),
+        **({"levels": levels} if levels else {}),
     }
 
 
@@ -141,9 +167,9 @@ def _refuse_classes(section: EndpointTeacher, corpus: LabelSpace) -> None:
         raise TeacherError(what, advice='Set answers = "votes" in [teacher]: then classes have numbers.')
 
 
-def _known_descriptions(descriptions: Mapping[str, str], corpus: LabelSpace) -> dict[str, str]:
-    if unknown := [name for name in descriptions if name not in corpus.labels]:
-        advice = f"The classes are: {', '.join(corpus.labels[:20])}."
+def _known_descriptions(descriptions: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    if unknown := [name for name in descriptions if name not in names]:
+        advice = f"The classes are: {', '.join(names[:20])}."
         raise ExampleUnusable(f"teacher.descriptions has '{unknown[0]}', which is not a class", advice=advice)
     return dict(descriptions)
 
@@ -159,6 +185,30 @@ def _examples(section: EndpointTeacher, corpus: LabelSpace) -> list[dict[str, An
             advice = f"It needs {needs} in labels, and a pair only where rows are pairs."
             raise ExampleUnusable(what, found=f"labels: {example['labels']}", advice=advice)
     return [*given, *_drawn(labelled(corpus.splits["train"]), section.examples_from_train, corpus)]
+
+
+def _scored(section: EndpointTeacher, corpus: LabelSpace, levels: Sequence[float]) -> list[dict[str, Any]]:
+    """Examples with scores, as the digits that the model should answer: given ones, and rows of train from low to high
+    scores."""
+    symbols, found = symbols_of(levels), []
+    for number, example in enumerate(section.examples):
+        try:
+            (score,) = map(float, example.labels)
+        except ValueError:
+            what = f"teacher.examples.{number} does not fit the corpus"
+            raise ExampleUnusable(
+                what, found=f"labels: {example.labels}", advice="It needs a score in labels."
+            ) from None
+        found.append({**example.model_dump(mode="json"), "labels": [symbols[nearest(score, levels)]]})
+    train, scale = labelled(corpus.splits["train"]), corpus.scale
+    if not section.examples_from_train or not len(train) or scale is None:
+        return found
+    order = np.array(sorted(range(len(train)), key=lambda at: (train.labels[at], draw_order(0, train.ids[at]))))
+    for at in order[np.linspace(0, len(order) - 1, num=section.examples_from_train, dtype=np.int64)]:
+        texts, pairs = train.texts_at(np.array([at]))
+        level = symbols[nearest(float(scale.scores(train.labels[at])), levels)]
+        found.append({"text": texts[0], "pair": pairs[0] if pairs else None, "labels": [level]})
+    return found
 
 
 def _drawn(train: Rows, count: int, corpus: LabelSpace) -> list[dict[str, Any]]:

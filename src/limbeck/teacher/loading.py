@@ -12,6 +12,7 @@ from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import CheckpointDamaged, TeacherError, some
 from limbeck.models.checkpoint import damage_as_user_errors, from_folder, model_from_folder
+from limbeck.models.decoders import is_decoder, prepare_decoder, separate_pairs
 from limbeck.models.mean_encoder import MeanEncoderConfig, mean_encoder_of
 from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
@@ -111,6 +112,10 @@ def load_encoder(
         else:
             wrapped = mean_encoder_of(model, labels=classes)
         model, loading = wrapped, _inside(wrapped, loading)
+    if is_decoder(config):
+        prepare_decoder(model, tokenizer)
+        if labels is not None:
+            separate_pairs(tokenizer)
     _refuse_strange_weights(model, missing=loading["missing_keys"], folder=folder)
     _refuse_other_shapes(model, loading["mismatched_keys"], folder=folder)
     if not fitted:

@@ -50,6 +50,14 @@ class Tokens:
         columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
         return cls(np.concatenate([part.lengths for part in parts]), columns)
 
+    def without_empty_rows(self, token: int) -> "Tokens":
+        """With one token in each row that has none: decoders have no special tokens around a text."""
+        empty = self.lengths == 0
+        where = self.starts[empty]
+        values = {IDS: token, MASK: 1}
+        filled = {name: np.insert(column, where, values.get(name, 0)) for name, column in self.columns.items()}
+        return Tokens(self.lengths + empty, filled)
+
     def rows(self) -> list[TokenRow]:
         """One dictionary per row."""
         columns = [[part.tolist() for part in np.split(column, self.starts[1:])] for column in self.columns.values()]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from limbeck.annotation.checking import CheckUnreadable, draw, read_sheet, sheet_keys, write_sheet
-from limbeck.annotation.rounds import FIRST_ROUND, Choice, ask_in_rounds
+from limbeck.annotation.first_students import Texts, first_students, share_right
+from limbeck.annotation.rounds import FIRST_ROUND, Choice, Judges, ask_in_rounds
 from limbeck.annotation.texts import TextUnclear, read_texts
 from limbeck.artifacts.rows import Rows
 from limbeck.progress import SilentReporter
@@ -27,7 +28,7 @@ def answers(rows: Rows) -> Any:
     return logits_of(np.array(shares, dtype=np.float32), least=1e-3, multi_label=False)
 
 
-def asked(choice: Choice, *, most: int | None = None, rows: Rows | None = None) -> Any:
+def asked(choice: Choice, *, most: int | None = None, rows: Rows | None = None, **judging: Any) -> Any:
     given, judge = rows or texts(700, hard=20), texts(60, hard=2)
     sizes: list[int] = []
 
@@ -35,15 +36,16 @@ def asked(choice: Choice, *, most: int | None = None, rows: Rows | None = None) 
         sizes.append(len(places))
         return answers(given.select(places))
 
-    found = ask_in_rounds(
-        given, choice=choice, most=most, ask=ask, judge=judge, truth=answers(judge), reporter=SilentReporter()
-    )
+    judges = Judges(Texts(judge), answers(judge), several=False, **judging)
+    reporter = SilentReporter()
+    found = ask_in_rounds(Texts(given), choice=choice, most=most, ask=ask, judges=judges, reporter=reporter)
     return found, sizes
 
 
 def test_all_are_asked_at_once_and_others_in_rounds_that_double_until_nothing_is_gained() -> None:
     found, sizes = asked("all")
     assert sizes == [700]
+    assert [point["asked"] for point in found.curve] == [100, 200, 400, 700]  # as if in rounds
     assert found.curve[-1]["accuracy"] == 1.0
     for choice in [cast(Choice, name) for name in get_args(Choice) if name != "all"]:
         found, sizes = asked(choice)
@@ -74,16 +76,68 @@ def test_uncertain_texts_are_asked_before_sure_ones() -> None:
     assert (rare & ~np.isnan(uncertain.logits[:, 0])).sum() > (rare & ~np.isnan(drawn.logits[:, 0])).sum()
 
 
+def test_what_a_person_has_labelled_is_a_measure_of_its_own() -> None:
+    checked = texts(40, hard=1)
+    wrong = -answers(checked)  # the person disagrees with the model everywhere
+
+    found, _ = asked("random", most=200, checked=Texts(checked), labels=wrong)
+
+    assert [point["right"] for point in found.curve] == [
+        pytest.approx(1 - point["accuracy"], abs=0.1) for point in found.curve
+    ]
+    assert "right" not in asked("random", most=200)[0].curve[0]
+
+
+def test_texts_are_spread_over_the_clusters_of_their_vectors() -> None:
+    """Words say nothing here: a hundredth of the texts is of a kind of its own, by its vector alone."""
+    rows = Rows.of(ids=[str(n) for n in range(2000)], texts=[f"text {n}" for n in range(2000)])
+    vectors = np.zeros((2000, 4), dtype=np.float16)
+    vectors[:, 0], vectors[::100, :2] = 1, [0, 1]
+    vectors += np.random.default_rng(0).normal(scale=0.02, size=vectors.shape).astype(np.float16)
+    vectors[1::100] = np.nan  # as of very many texts
+    judge = Judges(Texts(rows), np.tile([1.0, -1.0], (2000, 1)).astype(np.float32), several=False)
+    found = {}
+    for choice in ("random", "spread"):
+        reporter, given = SilentReporter(), Texts(rows, vectors)
+        ask = lambda places: judge.truth[places]  # noqa: E731
+        known = ask_in_rounds(given, choice=choice, most=100, ask=ask, judges=judge, reporter=reporter).logits[:, 0]
+        found[choice] = np.flatnonzero(~np.isnan(known))
+
+    assert (found["spread"] % 100 != 1).all()  # those without a vector come last
+    rare = {choice: int((places % 100 == 0).sum()) for choice, places in found.items()}
+    assert rare["random"] <= 3
+    assert rare["spread"] >= 2 * rare["random"] + 1
+
+
+def test_a_first_student_of_vectors_learns_what_words_do_not_say() -> None:
+    dice, words = np.random.default_rng(0), Rows.of(ids=[str(n) for n in range(400)], texts=["same"] * 400)
+    side = dice.choice([-1, 1], size=400)
+    vectors = np.stack([side, dice.normal(size=400)], axis=1).astype(np.float16)
+    vectors[:5] = np.nan
+    one = np.stack([side, -side], axis=1).astype(np.float32)
+    several = np.stack([side, np.ones(400)], axis=1).astype(np.float32)
+    for truth, is_several in ((one, False), (several, True)):
+        known = truth.copy()
+        known[200:] = np.nan
+        given = Texts(words, vectors)
+
+        by_words, by_vectors = first_students(given, known, several=is_several)
+
+        assert (by_words.name, by_vectors.name) == ("words", "vectors")
+        assert share_right(by_vectors, given, truth, several=is_several) == 1.0
+        assert (share_right(by_words, given, truth, several=is_several) or 0) < 0.7
+        assert np.isnan(by_vectors.margins(given)[:5]).all()
+
+
 def test_texts_without_answers_end_the_asking() -> None:
     given = texts(300, hard=0)
 
     found = ask_in_rounds(
-        given,
+        Texts(given),
         choice="random",
         most=None,
         ask=lambda places: np.full((len(places), 2), np.nan, dtype=np.float32),
-        judge=given,
-        truth=answers(given),
+        judges=Judges(Texts(given), answers(given), several=False),
         reporter=SilentReporter(),
     )
 

@@ -58,6 +58,7 @@ def test_the_constants_of_the_papers_are_the_defaults(kind: str, constants: dict
                 "logit_mse",
                 "probability_mse",
                 "soft_targets",
+                "certain_targets",
                 "jensen_shannon",
                 "dist",
                 "standardised_logits",

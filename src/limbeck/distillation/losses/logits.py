@@ -10,6 +10,47 @@ from limbeck.distillation.losses.parts import centred_unit_vectors, in_full_prec
 
 
 @in_full_precision
+def certain_targets(
+    student_logits: Tensor, teacher_logits: Tensor, *, temperature: float = 1.0, power: float = 1.0
+) -> Tensor:
+    """Soft targets at temperature T, in which a row weighs as much as the teacher is certain of it, times T².
+
+        p = softmax(teacher / T)    q = softmax(student / T)    C classes
+        w = ( (max softmax(teacher) - 1/C) / (1 - 1/C) )^γ
+        loss = T² · Σ over rows of  w · KL(p ‖ q)  /  Σ over rows of  w
+
+    Of a calibrated teacher the largest probability is the chance that it is right, so that w is 0 for a row on which
+    it guesses and 1 for one on which it never errs: a row's weight in learning from noisy labels (Natarajan et al.
+    2013, section 4), where the noise of each row is known. Takes raw logits (rows, classes).
+    """
+    classes = teacher_logits.shape[-1]
+    chance = 1 / classes
+    weights = ((teacher_logits.softmax(dim=-1).amax(dim=-1) - chance) / (1 - chance)).clamp(min=0) ** power
+    log_p, log_q = (F.log_softmax(logits / temperature, dim=-1) for logits in (teacher_logits, student_logits))
+    return temperature**2 * _weighted_mean((log_p.exp() * (log_p - log_q)).sum(dim=-1), weights)
+
+
+@in_full_precision
+def certain_target_sets(
+    student_logits: Tensor, teacher_logits: Tensor, *, temperature: float = 1.0, power: float = 1.0
+) -> Tensor:
+    """The same for rows with several labels: every class of a row has a weight of its own, |2 σ(teacher) - 1|^γ.
+
+    loss = T² · C · Σ over rows and classes of  w · KL of the two Bernoulli distributions  /  Σ of  w
+    """
+    teacher, student = teacher_logits / temperature, student_logits / temperature
+    weights = (2 * teacher_logits.sigmoid() - 1).abs() ** power
+    yes = F.logsigmoid(teacher).exp() * (F.logsigmoid(teacher) - F.logsigmoid(student))
+    no = F.logsigmoid(-teacher).exp() * (F.logsigmoid(-teacher) - F.logsigmoid(-student))
+    return temperature**2 * teacher_logits.shape[-1] * _weighted_mean(yes + no, weights)
+
+
+def _weighted_mean(values: Tensor, weights: Tensor) -> Tensor:
+    """Zero where no value has a weight."""
+    return (values * weights).sum() / weights.sum().clamp(min=torch.finfo(weights.dtype).eps)
+
+
+@in_full_precision
 def dist(
     student_logits: Tensor,
     teacher_logits: Tensor,

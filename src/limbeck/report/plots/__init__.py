@@ -1,6 +1,7 @@
 """The report's plots as SVG text: the same numbers give the same bytes, and the ink has the page's text colour."""
 
 from limbeck.report.plots.against import SIZE, TIME, accuracy_against
+from limbeck.report.plots.asking import accuracy_against_texts
 from limbeck.report.plots.reliability import accuracy_by_length, cascade, confusion, most_confused, reliability
 from limbeck.report.plots.risk import risk_coverage
 from limbeck.report.plots.scores import residuals, scatter
@@ -10,6 +11,7 @@ __all__ = [
     "SIZE",
     "TIME",
     "accuracy_against",
+    "accuracy_against_texts",
     "accuracy_by_length",
     "cascade",
     "confusion",

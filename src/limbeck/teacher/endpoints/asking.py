@@ -103,7 +103,7 @@ class EndpointAnswers:
     ) -> Logits:
         """(rows, classes); NaN for rows without an answer. Nothing is written down: see `one_by_one`."""
         del tokens_per_batch
-        found = np.full((len(texts), len(self.questions.labels)), np.nan, dtype=np.float32)
+        found = np.full((len(texts), self.questions.outputs), np.nan, dtype=np.float32)
         seconds: Iterable[str | None] = [None] * len(texts) if pairs is None else pairs
         items = ((number, text, pair) for number, (text, pair) in enumerate(zip(texts, seconds, strict=True)))
         for number, logits in self.one_by_one(items, folder=None, bar=bar):
@@ -203,7 +203,7 @@ class EndpointAnswers:
                 raise EndpointUnusable(url=self.section.url, reason=reason, advice=NO_CLASS)
         if reading is None:
             return None
-        return logits_from(reading, self.section, multi_label=self.questions.multi_label)
+        return logits_from(reading, self.section, self.questions)
 
     def _refuse(self, error: RefusedRequest) -> None:
         """A single text may be refused, such as one that is too long. Raises if it is not the text."""
@@ -315,8 +315,12 @@ def reading_of(
     return read_lines(question, choices[0]) if questions.multi_label else read_letters(question, choices[0], labels)
 
 
-def logits_from(reading: ReadAnswer, section: EndpointTeacher, *, multi_label: bool) -> Logits:
-    """(classes) logits of a reading."""
+def logits_from(reading: ReadAnswer, section: EndpointTeacher, questions: Questions) -> Logits:
+    """(classes) logits of a reading; of a score the mean of the levels, by their probabilities, in its own units."""
     row = np.asarray(reading.probabilities, dtype=np.float64)[np.newaxis]
-    found: Logits = logits_of(row.astype(np.float32), least=section.least_probability, multi_label=multi_label)[0]
+    if questions.levels:
+        score: Logits = (row @ np.array(questions.levels)).astype(np.float32)
+        return score
+    least, several = section.least_probability, questions.multi_label
+    found: Logits = logits_of(row.astype(np.float32), least=least, multi_label=several)[0]
     return found

@@ -7,6 +7,7 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from limbeck.artifacts.rows import content_key
+from limbeck.teacher.endpoints.levels import is_plain, symbols_of
 
 LETTERS = ascii_uppercase + ascii_lowercase  # a token each; beyond, classes have numbers
 MOST_LOGPROBS = 20  # what such servers give at most
@@ -16,6 +17,8 @@ YES_OR_NO = (
     "Any number of these choices may apply, or none. Answer with a line for each choice, in this order: its {symbol}, "
     "a colon, and yes or no. Write nothing else."
 )
+ONE_DIGIT = "Answer with a whole number from {first} to {last}, and with nothing else."
+STEPS = "{first} means {low:g}, {last} means {high:g}, and the numbers between them are even steps."
 ONE_JSON = (
     "Answer with a JSON object that has the {symbol} of one of these choices as `answer`, and as `confidence` how "
     "sure you are, from 0 to 1. Write nothing else."
@@ -52,15 +55,27 @@ class Questions:
         return bool(self.described["multi_label"])
 
     @property
+    def levels(self) -> tuple[float, ...]:
+        """The scores that may be answered; empty where classes are."""
+        return tuple(self.described.get("levels", ()))
+
+    @property
+    def outputs(self) -> int:
+        """Numbers of an answer: one for each class, or the score."""
+        return 1 if self.levels else len(self.labels)
+
+    @property
     def symbols(self) -> tuple[str, ...]:
-        """A letter for each choice; for more than 52, a number."""
+        """A letter for each choice; for more than 52, a number. A digit for each score."""
+        if self.levels:
+            return symbols_of(self.levels)
         count = len(self.labels)
         return tuple(LETTERS[:count]) if count <= len(LETTERS) else tuple(str(number + 1) for number in range(count))
 
     def order_of(self, text: str, pair: str | None, attempt: int = 0) -> tuple[int, ...]:
         """The class at each position of the list of choices: always the same for a text and an attempt."""
         classes = range(len(self.labels))
-        if self.described["order"] == "given":
+        if self.described["order"] == "given" or self.levels:
             return tuple(classes)
         key = content_key(text, pair) + attempt.to_bytes(2, "little")
         return tuple(sorted(classes, key=lambda number: blake2b(key + number.to_bytes(4, "little")).digest()))
@@ -121,10 +136,27 @@ class Questions:
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
     def _messages(self, text: str, pair: str | None, *, order: Sequence[int], way: str) -> list[dict[str, str]]:
+        if self.levels:
+            return self._with_examples(self._of_score(), text, pair, order=order, way=way)
         forms = {False: (ONE_LETTER, ONE_JSON), True: (YES_OR_NO, SEVERAL_JSON)}[self.multi_label]
         form = forms[way == "confidence"].format(symbol="letter" if self.symbols[0] == "A" else "number")
         choices = [self._choice(symbol, number) for symbol, number in zip(self.symbols, order, strict=True)]
         system = "\n".join([self.described["instruction"], form, *choices])
+        return self._with_examples(system, text, pair, order=order, way=way)
+
+    def _of_score(self) -> str:
+        """What is said before a text that gets a score."""
+        first, last = self.symbols[0], self.symbols[-1]
+        lines = [self.described["instruction"], ONE_DIGIT.format(first=first, last=last)]
+        if not is_plain(self.levels):
+            lines.append(STEPS.format(first=first, last=last, low=self.levels[0], high=self.levels[-1]))
+        described = self.described["descriptions"]
+        lines += [f"{symbol}: {described[symbol]}" for symbol in self.symbols if symbol in described]
+        return "\n".join(lines)
+
+    def _with_examples(
+        self, system: str, text: str, pair: str | None, *, order: Sequence[int], way: str
+    ) -> list[dict[str, str]]:
         messages = [{"role": "system", "content": system}]
         for example in self.described["examples"]:
             answer = self._answer(example["labels"], order=order, way=way)

@@ -30,6 +30,8 @@ from limbeck.distillation.losses.layers import (
     pkd,
 )
 from limbeck.distillation.losses.logits import (
+    certain_target_sets,
+    certain_targets,
     dist,
     dkd,
     hard_label_sets,
@@ -52,6 +54,8 @@ LOSSES: dict[str, Loss] = {
     "logit_mse": logit_mse,
     "soft_targets": lambda student, teacher: soft_targets(student, teacher, temperature=2.0),
     "soft_target_sets": lambda student, teacher: soft_target_sets(student, teacher, temperature=2.0),
+    "certain_targets": certain_targets,
+    "certain_target_sets": certain_target_sets,
     "jensen_shannon": lambda student, teacher: jensen_shannon(student, teacher, temperature=2.0),
     "dkd": lambda student, teacher: dkd(student, teacher, torch.full((len(student),), -1)),
     "dist": dist,

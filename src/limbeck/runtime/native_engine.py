@@ -1,4 +1,4 @@
-"""The native engine, for word-level students on supported processors: an optional C++ extension."""
+"""The native engine, for word-level students: an optional C++ extension."""
 
 from typing import TYPE_CHECKING
 
@@ -32,8 +32,6 @@ class NativeEngine:
             from limbeck.runtime.native_graph import is_pair, native_network, words_and_classes
         except ImportError as error:
             raise NativeImpossible(f"its extension is not part of this installation ({error})") from error
-        if not _native.level():
-            raise NativeImpossible("this processor has no AVX2")
         try:
             graph = read_onnx(model.graph)
             self._network = native_network(graph)

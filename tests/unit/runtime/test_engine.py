@@ -25,10 +25,8 @@ ROWS = ["a gorgeous film", "a dreadful story"]
 
 @pytest.fixture
 def native() -> ModuleType:
-    """The extension, where it was built and the processor is one it was written for."""
+    """The extension, where it was built."""
     module: ModuleType = pytest.importorskip("limbeck.runtime._native")
-    if not module.level():
-        pytest.skip("this processor has no AVX2")
     return module
 
 
@@ -106,20 +104,6 @@ def test_where_the_extension_is_missing_onnxruntime_runs_everything(
     with pytest.raises(EngineUnusable, match="not part of this installation") as refusal:
         load(model_folder, engine="native")
     assert "`onnx`" in str(refusal.value)
-
-
-def test_where_the_processor_is_too_old_onnxruntime_runs_everything(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = SimpleNamespace(level=lambda: "")
-    unused = dict.fromkeys(("is_pair", "native_network", "words_and_classes"))
-    monkeypatch.setitem(sys.modules, "limbeck.runtime._native", old)
-    monkeypatch.setattr("limbeck.runtime._native", old, raising=False)
-    monkeypatch.setitem(sys.modules, "limbeck.runtime.native_graph", SimpleNamespace(**unused))
-
-    assert load(model_folder).engine == "onnxruntime"
-    with pytest.raises(EngineUnusable, match="no AVX2"):
-        load(model_folder, engine="native")
 
 
 @pytest.mark.usefixtures("native")

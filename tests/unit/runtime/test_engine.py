@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -239,3 +239,13 @@ def test_a_network_with_another_number_of_answers_than_rows_is_damaged(model_fol
     assert model.logits(ROWS[:1]).shape == (1, 3)
     with pytest.raises(ArtifactDamaged, match=r"outputs of the shape \(1, 3\) for 2 rows and 3 labels"):
         model.logits(ROWS)
+
+
+@pytest.mark.usefixtures("native")
+def test_where_no_kernels_are_for_the_processor_onnxruntime_is_the_faster_one(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("limbeck.runtime._native.level", lambda: "scalar")
+
+    assert load(model_folder).engine == "onnxruntime"
+    assert load(model_folder, engine="native").engine == "native scalar"

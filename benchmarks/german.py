@@ -68,13 +68,14 @@ def of_way(way: str, folder: Path, *, seeds: list[int]) -> dict[str, Any]:
     """Accuracy and macro F1 of every model."""
     import limbeck
     from limbeck.text import language_rules
+    from limbeck.text.word_patterns import SPACED_UNIT
 
     data = Path(os.environ["LIMBECK_DATA"]) / "arena" / "germeval2018"
     recipe = folder / f"{way}.toml"
     recipe.write_text(RECIPE.format(data=data, language=WAYS[way], seeds=seeds), encoding="utf-8")
     plain = language_rules.RULES["de"]
     if way == "parts":
-        language_rules.RULES["de"] = replace(plain, parts=language_rules.SPACED_UNIT)
+        language_rules.RULES["de"] = replace(plain, parts=SPACED_UNIT)
     try:
         limbeck.run(recipe, out=folder / way)
     finally:

@@ -1,7 +1,7 @@
 """`make test-arm`: the wheel for aarch64, and models of every kind in it, on an emulated processor.
 
-The wheel is cross-compiled; qemu-user runs it in Debian's own Python for that processor, which apt fetches without being
-installed. Each model answers the rows of its conformance vectors, which this machine has made with onnxruntime.
+The wheel is cross-compiled; qemu-user runs it in Debian's own Python for that processor, which apt fetches without
+installing it. Each model answers the rows of its conformance vectors, which this machine has made with onnxruntime.
 """
 
 import json
@@ -141,7 +141,9 @@ def main() -> None:
             others = sum(one["other_labels"] for one in found)
             if others > MOST_OTHER_LABELS * ROWS * len(found):
                 wrong.append(f"{cpu}: {others} rows have other labels")
-            print(f"{cpu} ({level}): {len(found)} models, {ROWS} rows each: {others} other labels, {largest:.1g} at most")
+            print(
+                f"{cpu} ({level}): {len(found)} models, {ROWS} rows each: {others} other labels, {largest:.1g} at most"
+            )
     sys.exit("\n".join(wrong) or None)
 
 

@@ -78,7 +78,9 @@ def _reading(recipe: Recipe, corpus: Corpus, gathered: TransferText | None, teac
 
 
 def _texts(corpus: Corpus, gathered: TransferText | None) -> Iterator[str]:
-    extra = [sample(gathered.rows, most=COUNTED_CHINESE if corpus.language == "zh" else COUNTED_ROWS)] if gathered else []
+    extra = (
+        [sample(gathered.rows, most=COUNTED_CHINESE if corpus.language == "zh" else COUNTED_ROWS)] if gathered else []
+    )
     return texts_of([corpus.splits["train"], *extra])
 
 

@@ -115,7 +115,8 @@ def _corpus(found: Inspection, *, data_path: str, folder: Path | None) -> list[s
     }
     lines = [
         "[corpus]",
-        f"# Looked at {rows}: half have {found.median_words} {found.unit} or fewer, 95 % have {found.long_words} or fewer.",
+        f"# Looked at {rows}: half have {found.median_words} {found.unit} or fewer, "
+        f"95 % have {found.long_words} or fewer.",
         f"train = {value(data_path)}",
         *(f"{split} = {value(path)}" for split, path in held_out.items()),
     ]

@@ -40,8 +40,9 @@ class LimbeckClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     X are texts, or pairs of texts, in a list, an array, or a column or table of pandas, Polars or Arrow; y are their
     classes, of any type; or of several labels a row a column of 0 and 1 for each class (with the names of a table's
-    columns, else by number), which `predict` returns as well. After `fit`, `model_` is the exported model (`limbeck.Classifier`), `run_` its run, and
-    `report_` the report on rows of dev. A fitted estimator pickles with its model.
+    columns, else by number), which `predict` returns as well. After `fit`, `model_` is the exported model
+    (`limbeck.Classifier`), `run_` its run, and `report_` the report on rows of dev. A fitted estimator pickles with its
+    model.
 
     - teacher: None, what a draft would choose; "linear"; the name or folder of a Hugging Face checkpoint; a dict, the
       keys of `[teacher]`; or an object with `predict_proba` (an estimator that is not frozen is fitted as a copy on the

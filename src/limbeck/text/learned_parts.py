@@ -30,7 +30,7 @@ def cut_by_parts(runs: Counter[str], *, min_count: int) -> Cut:
 
 
 def _frequent(runs: Counter[str], *, min_count: int) -> Counter[str]:
-    """How often each part occurs in the runs; a long one is counted only if what it begins and ends with is frequent."""
+    """How often each part occurs in the runs; a long one is counted only if those inside of it are frequent."""
     found = Counter[str]()
     shorter: set[str] = set()
     for size in range(1, LONGEST_PART + 1):

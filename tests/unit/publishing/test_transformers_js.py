@@ -20,7 +20,13 @@ from tests.unit.publishing.test_stock_onnx import run_of
 MODULES = Path(os.environ.get("LIMBECK_NODE_MODULES", "node_modules"))
 IS_HERE = node() is not None and (MODULES / "@huggingface" / "transformers").is_dir()
 SECONDS = 120
-TEXTS = ["a gorgeous film", "Gorgeous!", "this dreadful evening was long and quiet", "🙂 ünknown words", "the road " * 9]
+TEXTS = [
+    "a gorgeous film",
+    "Gorgeous!",
+    "this dreadful evening was long and quiet",
+    "🙂 ünknown words",
+    "the road " * 9,
+]
 PIPELINE = """
 import { env, pipeline } from "@huggingface/transformers";
 const { folder, texts, labels } = JSON.parse(process.argv[2]);

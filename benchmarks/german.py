@@ -1,10 +1,12 @@
 """German tweets with three ways of reading words: by the rules of English, by those of German, and cut into parts.
 
     LIMBECK_DATA=data python benchmarks/german.py [--seeds 0 1] [--out FOLDER]
+    python benchmarks/german.py --write-page
 
 GermEval 2018 (offence or not). No encoder that reads German is taken, so the teacher is linear, as in a draft without
 one; a Bi-LSTM and n-grams learn from it. "parts" is the German rules with rare and compound words cut into parts that
-train repeats, as Korean is cut. Rows of test are judged; numbers go to benchmarks/results/german.json.
+train repeats, as Korean is cut. Rows of test are judged; numbers go to
+benchmarks/results/german.json, and --write-page puts their table into docs/text.md.
 """
 
 import argparse
@@ -16,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "german.json"
+RESULTS, PAGE = ROOT / "benchmarks" / "results" / "german.json", ROOT / "docs" / "text.md"
+START, END = "<!-- german -->", "<!-- /german -->"
+SHOWN = {"linear": "TF-IDF, linear", "bilstm": "Bi-LSTM", "ngrams": "n-grams", "blend-int8": "blend, int8"}
 WAYS = {"english": "en", "german": "de", "parts": "de"}  # and the language of the recipe
 RECIPE = """
 [corpus]
@@ -49,18 +53,38 @@ throughput_batches = []
 
 
 def main() -> None:
-    """Measure all ways."""
+    """Measure all ways, or write the page."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     options.add_argument("--out", type=Path)
+    options.add_argument("--write-page", action="store_true")
     asked = options.parse_args()
+    if not asked.write_page:
+        measure(asked.seeds, asked.out)
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+    _, _, after = rest.partition(END)
+    numbers = json.loads(RESULTS.read_text(encoding="utf-8"))
+    PAGE.write_text(f"{before}{START}\n\n{table(numbers['ways'])}\n\n{END}{after}", encoding="utf-8")
+
+
+def table(ways: dict[str, Any]) -> str:
+    """A line for each model, a column for each way."""
+    lines = ["| model | " + " | ".join(ways) + " |", "|---|" + "---:|" * len(ways)]
+    for name, title in SHOWN.items():
+        cells = [f"{100 * way[name]['accuracy']:.1f} ({100 * way[name]['macro_f1']:.1f})" for way in ways.values()]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def measure(seeds: list[int], out: Path | None) -> None:
+    """All ways, into the file of results."""
     from limbeck.timing.machine import machine_facts
 
     with tempfile.TemporaryDirectory() as scratch:
-        folder = asked.out or Path(scratch)
+        folder = out or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        found = {way: of_way(way, folder, seeds=asked.seeds) for way in WAYS}
-    numbers = {"machine": machine_facts(threads=1), "seeds": asked.seeds, "ways": found}
+        found = {way: of_way(way, folder, seeds=seeds) for way in WAYS}
+    numbers = {"machine": machine_facts(threads=1), "seeds": seeds, "ways": found}
     RESULTS.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
 
 

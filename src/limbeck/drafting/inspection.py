@@ -111,7 +111,9 @@ class Inspection:
     def summary(self) -> str:
         """What was found, in a few lines for the terminal."""
         header = "" if self.delimiter is None else ", with a header" if self.form.header else ", without a header"
-        language = f'{self.other_language}, read by the rules of "{self.code}"' if self.other_language else self.language
+        language = (
+            f'{self.other_language}, read by the rules of "{self.code}"' if self.other_language else self.language
+        )
         kind: str = "first sheet" if is_sheet(self.path) else self.format
         if self.form.format == "fasttext":
             kind, header = "lines with labels as fastText has them", ""

@@ -61,10 +61,8 @@ INDIC = (*_digits("devanagari"), _any(JOINERS, ""))
 TURKISH = _each({"İ": "i", "I": "ı"})
 
 RULES: dict[str, LanguageRules] = {
-    **{
-        code: LanguageRules(GROUPED)
-        for code in ("de", "es", "pt", "nl", "sv", "da", "no", "fi", "pl", "cs", "hu", "uk")
-    },
+    **{code: LanguageRules(GROUPED) for code in ("es", "pt", "pl", "cs", "hu", "uk")},
+    **{code: LanguageRules(GROUPED, parts=SPACED_UNIT) for code in ("de", "nl", "sv", "da", "no", "fi")},
     "fr": LanguageRules(GROUPED, word=ELIDED_TOKEN),
     "it": LanguageRules(GROUPED, word=ELIDED_TOKEN),
     "ru": LanguageRules((*GROUPED, *UNSTRESSED, *_each({"ё": "е", "Ё": "Е"}))),

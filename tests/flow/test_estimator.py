@@ -222,7 +222,7 @@ def test_what_no_classifier_can_learn_from_is_a_value_error() -> None:
         (TEXTS, LABELS[:-1], "X has 60 rows, and y 59"),
         (TEXTS, ["one"] * 60, "has 1 class"),
         (TEXTS, np.linspace(0, 1, 60), "continuous"),
-        (TEXTS, np.zeros((60, 3)), "the shape"),
+        (TEXTS, np.zeros((60, 3, 1)), "the shape"),
         (TEXTS, [None, *LABELS[1:]], "missing values"),
         ([], [], "no rows"),
     ]:

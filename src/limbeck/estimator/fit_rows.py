@@ -86,7 +86,7 @@ def _several(rows: list[Row], marks: npt.NDArray[Any], *, names: Any) -> FitRows
         raise ValueError("Unknown label type: y has several columns, so each must hold 0 and 1, or False and True")
     numbers = marks.astype(np.int64)
     classes = np.arange(marks.shape[1]) if names is None else np.asarray(list(names))
-    if len(without := classes[numbers.sum(axis=0) == 0]):
+    if without := classes[numbers.sum(axis=0) == 0].tolist():
         raise ValueError(f"no row of y has the class {without[0]!r}")
     return FitRows(rows, numbers, classes)
 

@@ -7,7 +7,7 @@ SITE_STAMP := .venv-site/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test hostile browser node demo fix docs site constraints hashes licences wheels sbom clean
+.PHONY: help setup test test-arm hostile browser node demo fix docs site constraints hashes licences wheels sbom clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test: setup  ## format check, lint, types, tests: all that CI runs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # two at a time, a file each, the long ones first (tests/conftest.py)
+
+test-arm: setup  ## build the wheel for aarch64 and run models of every kind in it under qemu-user (Debian; a few minutes)
+	$(BIN)/python wheels/arm.py
 
 hostile: setup  ## the long campaigns of tests/hostile, about half an hour; writes docs/reliability.md (ONLY="files kills" for some)
 	$(BIN)/python -m tests.hostile $(ONLY)

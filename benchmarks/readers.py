@@ -1,6 +1,6 @@
-"""The same thousand rows in Python, Node, Chromium and C++: tokens, labels, logits and time.
+"""The same thousand rows in Python, Node, Chromium, C++ and on ARM: tokens, labels, logits and time.
 
-    python benchmarks/readers.py [MODEL …] [--onnxruntime-node node_modules] [--headers FOLDER]
+    python benchmarks/readers.py [MODEL …] [--onnxruntime-node node_modules] [--headers FOLDER] [--arm]
     python benchmarks/readers.py --write-page
 
 Each MODEL is a folder of an exported model; models of other kinds are made with random weights and made-up words, in
@@ -8,8 +8,9 @@ the usual sizes: an int8 Bi-LSTM of English and a fp32 one of Chinese, int8 n-gr
 the blend of the first and the third. Every reader answers the rows of the model's conformance vectors one at a time, in
 one thread. Times are the mean over these rows, some of which are far longer than texts usually are, divided by that of
 Python with onnxruntime. --onnxruntime-node is a node_modules with that package; --headers the folder of
-onnxruntime_cxx_api.h. What is not there is left out. Numbers go to benchmarks/results/readers.json; --write-page puts
-their table into docs/browsers.md.
+onnxruntime_cxx_api.h; --arm is Python for aarch64 under qemu-user, with and without the dot product of bytes, whose
+times mean nothing (wheels/arm.py says what it needs). What is not there is left out. Numbers go to
+benchmarks/results/readers.json; --write-page puts their table into docs/browsers.md.
 """
 
 import argparse
@@ -26,7 +27,10 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wheels.arm import Arm
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the browser is driven by what drives it in tests
@@ -39,6 +43,8 @@ READERS = {
     "node_native": "Node, onnxruntime-node",
     "chromium": "Chromium",
     "cpp": "C++",
+    "arm_neon-dot": "aarch64 (emulated), native, dot product",
+    "arm_neon": "aarch64 (emulated), native, plain NEON",
 }
 Json = dict[str, Any]
 
@@ -49,24 +55,29 @@ def main() -> None:
     options.add_argument("models", nargs="*", type=Path)
     options.add_argument("--onnxruntime-node", type=Path)
     options.add_argument("--headers", type=Path)
+    options.add_argument("--arm", action="store_true")
     options.add_argument("--write-page", action="store_true")
     asked = options.parse_args()
     if not asked.write_page:
         with tempfile.TemporaryDirectory() as folder:
-            numbers = measured(Path(folder), asked.models, modules=asked.onnxruntime_node, headers=asked.headers)
+            numbers = measured(
+                Path(folder), asked.models, modules=asked.onnxruntime_node, headers=asked.headers, is_arm=asked.arm
+            )
         RESULTS.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def measured(work: Path, models: list[Path], *, modules: Path | None, headers: Path | None) -> Json:
+def measured(work: Path, models: list[Path], *, modules: Path | None, headers: Path | None, is_arm: bool) -> Json:
     """All numbers."""
     from benchmarks.reader_models import made_models
     from limbeck.packaging.onnxruntime_web import FILES, VERSION, kept_runtime
     from limbeck.timing.machine import machine_facts
+    from wheels.arm import Arm
 
     reader = built(work, headers) if headers else None
     named = [*((path.name, path) for path in models), *made_models(work).items()]
-    found = [of_model(name, path, work / "packages", modules=modules, reader=reader) for name, path in named]
+    arm = Arm(work / "arm") if is_arm else None
+    found = [of_model(name, path, work / "packages", modules=modules, reader=reader, arm=arm) for name, path in named]
     return {
         "machine": {**machine_facts(threads=1), "node": said(["node", "--version"]), "chromium": said_by_chromium()},
         "onnxruntime-web": VERSION,
@@ -75,7 +86,9 @@ def measured(work: Path, models: list[Path], *, modules: Path | None, headers: P
     }
 
 
-def of_model(name: str, model: Path, packages: Path, *, modules: Path | None, reader: Path | None) -> Json:
+def of_model(
+    name: str, model: Path, packages: Path, *, modules: Path | None, reader: Path | None, arm: "Arm | None"
+) -> Json:
     """What every reader here gives for the model's vectors."""
     from limbeck.artifacts.model_folder import ModelFolder
     from limbeck.packaging.site import package
@@ -90,6 +103,8 @@ def of_model(name: str, model: Path, packages: Path, *, modules: Path | None, re
     found["chromium"] = in_chromium(folder)
     if reader:
         found["cpp"] = in_cpp(reader, folder)
+    if arm and found["python_native"]:
+        found |= on_arm(arm, folder)
     return {
         "name": name,
         "kind": facts.kind,
@@ -156,20 +171,33 @@ def in_cpp(reader: Path, folder: Path) -> Json | None:
     )
 
 
+def on_arm(arm: "Arm", folder: Path) -> Json:
+    """With each level of its kernels."""
+    from wheels.arm import CPUS
+
+    answers = {}
+    for cpu, level in CPUS.items():
+        (found,) = arm.checked([(folder / "model", folder / "vectors.json")], cpu=cpu)
+        answers[f"arm_{level}"] = numbers_of(
+            found["rows"], found["other_tokens"], found["other_labels"], found["largest_difference"], None
+        )
+    return answers
+
+
 def of_javascript(found: Json) -> Json:
     return numbers_of(
         *(found[name] for name in ("rows", "otherTokens", "otherLabels", "largestDifference", "msPerRow"))
     )
 
 
-def numbers_of(rows: int, tokens: int, labels: int, difference: float, ms: float) -> Json:
+def numbers_of(rows: int, tokens: int, labels: int, difference: float, ms: float | None) -> Json:
     """What is kept of a reader."""
     return {
         "rows": rows,
         "other_tokens": tokens,
         "other_labels": labels,
         "largest_difference": float(f"{difference:.2g}"),
-        "ms_per_row": round(ms, 3),
+        "ms_per_row": None if ms is None else round(ms, 3),
     }
 
 
@@ -232,9 +260,10 @@ def table(numbers: Json) -> str:
         base = model["readers"]["python_onnx"]["ms_per_row"]
         title = f"{model['name']} ({model['kind']}, {model['precision']}, {model['mb']:.1f} MB)"
         for reader, found in model["readers"].items():
+            time_of = "" if found["ms_per_row"] is None else f"{found['ms_per_row'] / base:.1f}"
             lines.append(
                 f"| {title} | {READERS[reader]} | {found['other_tokens']} | {found['other_labels']} | "
-                f"{found['largest_difference']:.1g} | {found['ms_per_row'] / base:.1f} |"
+                f"{found['largest_difference']:.1g} | {time_of} |"
             )
             title = ""
     return "\n".join(lines)

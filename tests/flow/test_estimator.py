@@ -15,7 +15,9 @@ from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
@@ -220,7 +222,7 @@ def test_what_no_classifier_can_learn_from_is_a_value_error() -> None:
         (TEXTS, LABELS[:-1], "X has 60 rows, and y 59"),
         (TEXTS, ["one"] * 60, "has 1 class"),
         (TEXTS, np.linspace(0, 1, 60), "continuous"),
-        (TEXTS, np.zeros((60, 3)), "the shape"),
+        (TEXTS, np.zeros((60, 3, 1)), "the shape"),
         (TEXTS, [None, *LABELS[1:]], "missing values"),
         ([], [], "no rows"),
     ]:
@@ -235,3 +237,44 @@ def test_what_no_classifier_can_learn_from_is_a_value_error() -> None:
     other = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(["no", "yes"], ["no", "yes"])
     with pytest.raises(ValueError, match="does not know the class"):  # frozen, so it is not fitted again
         LimbeckClassifier(teacher=FrozenEstimator(other)).fit(TEXTS, LABELS)
+
+
+MARKS = [[int(label == "glad"), int("film of dogs" in text)] for text, label in zip(TEXTS, LABELS, strict=True)]
+
+
+def test_rows_may_have_several_labels_or_none() -> None:
+    several = LimbeckClassifier(**QUICKLY).fit(TEXTS, pd.DataFrame(MARKS, columns=["glad", "dogs"]))
+
+    found, probabilities = several.predict(TEXTS), several.predict_proba(TEXTS)
+
+    assert several.classes_.tolist() == ["glad", "dogs"]
+    assert several.multilabel_
+    assert found.shape == probabilities.shape == (60, 2)
+    assert set(np.unique(found)) <= {0, 1}
+    assert several.model_.facts.multi_label
+    assert ((probabilities >= 0.5) == found).mean() > 0.9
+    assert roc_auc_score(np.array(MARKS), probabilities) > 0.8
+    assert several.score(TEXTS, MARKS) == (found == MARKS).all(axis=1).mean()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(several)).predict(TEXTS), found)
+
+
+def test_a_teacher_of_several_labels_may_be_an_estimator() -> None:
+    teacher = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LogisticRegression(C=100)))
+
+    several = LimbeckClassifier(**{**QUICKLY, "teacher": teacher}).fit(TEXTS, np.array(MARKS, dtype=bool))
+
+    assert several.classes_.tolist() == [0, 1]
+    assert roc_auc_score(np.array(MARKS), several.predict_proba(TEXTS)) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("marks", "said"),
+    [
+        ([[0, 2]] * 60, "each must hold 0 and 1"),
+        ([[0, 1]] * 60, "no row of y has the class"),
+        ([[[0], [1]]] * 60, "has the shape"),
+    ],
+)
+def test_marks_that_are_none_are_refused(marks: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        LimbeckClassifier(**QUICKLY).fit(TEXTS, marks)

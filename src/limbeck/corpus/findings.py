@@ -12,7 +12,7 @@ from limbeck.corpus.source import CorpusSource
 from limbeck.errors import some
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import CorpusSection
-from limbeck.text.language import detect_language
+from limbeck.text.language import language_code
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def facts_of(
         "multi_label": section.multi_label,
         "likelier_separator": _likelier_separator(section, source),
         **_weights(section, rows_per_class=rows_per_label["train"], rows=len(splits["train"])),
-        "language": detect_language(splits["train"].texts) if section.language == "auto" else section.language,
+        "language": language_code(splits["train"].texts) if section.language == "auto" else section.language,
         "pair": section.pair is not None,
         "rows": {split: len(rows) for split, rows in splits.items()},
         "rows_per_label": rows_per_label,

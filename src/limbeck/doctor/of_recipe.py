@@ -30,7 +30,7 @@ from limbeck.transfer.run import gather_transfer
 NO_KEY = Key(section={}, inputs={})
 # Rows of the transfer text in which the student's words are counted; with all of them it may know a few more. Splitting
 # Chinese into words takes far longer, and every character seen is known anyway.
-COUNTED_ROWS = {"en": 200_000, "zh": 20_000}
+COUNTED_ROWS, COUNTED_CHINESE = 200_000, 20_000
 NO_RUN = "it needs a run"
 
 
@@ -78,7 +78,9 @@ def _reading(recipe: Recipe, corpus: Corpus, gathered: TransferText | None, teac
 
 
 def _texts(corpus: Corpus, gathered: TransferText | None) -> Iterator[str]:
-    extra = [sample(gathered.rows, most=COUNTED_ROWS[corpus.language])] if gathered else []
+    extra = (
+        [sample(gathered.rows, most=COUNTED_CHINESE if corpus.language == "zh" else COUNTED_ROWS)] if gathered else []
+    )
     return texts_of([corpus.splits["train"], *extra])
 
 

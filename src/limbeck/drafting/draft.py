@@ -108,7 +108,6 @@ def _minutes(found: Inspection) -> list[str]:
 
 def _corpus(found: Inspection, *, data_path: str, folder: Path | None) -> list[str]:
     rows = f"{found.rows:,} rows" if found.is_complete else f"the first {found.rows:,} rows"
-    unit = "characters" if found.language == "zh" else "words"
     beside = data_path.removesuffix(found.path.name)
     held_out = {
         split: place(found.given[split], folder=folder) if split in found.given else beside + file.name
@@ -116,7 +115,8 @@ def _corpus(found: Inspection, *, data_path: str, folder: Path | None) -> list[s
     }
     lines = [
         "[corpus]",
-        f"# Looked at {rows}: half have {found.median_words} {unit} or fewer, 95 % have {found.long_words} or fewer.",
+        f"# Looked at {rows}: half have {found.median_words} {found.unit} or fewer, "
+        f"95 % have {found.long_words} or fewer.",
         f"train = {value(data_path)}",
         *(f"{split} = {value(path)}" for split, path in held_out.items()),
     ]
@@ -203,7 +203,7 @@ def _form(found: Inspection) -> list[str]:
         lines.append('quoting = false  # " is a plain character in the texts')
     if found.form.encoding != "utf-8":
         lines.append(line("encoding", found.form.encoding, "a guess" if found.guesses_encoding else ""))
-    return [*lines, f"language = {value(found.language)}"]
+    return [*lines, f"language = {value(found.code)}"]
 
 
 def _teacher(found: Inspection, teacher: DraftedTeacher, *, path: str, gpu: bool) -> list[str]:

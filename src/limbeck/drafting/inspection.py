@@ -19,7 +19,7 @@ from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.tables import TableForm
 from limbeck.tables.formats import KnownFormat, is_sheet
 from limbeck.tables.label_cells import LabelReader
-from limbeck.text.language import detect_language, language_name
+from limbeck.text.language import CODES, WITHOUT_SPACES, detect_language, language_name
 from limbeck.text.sentences import word_count
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
@@ -46,7 +46,7 @@ class Inspection:
     multi_label: bool
     label_separator: str | None  # if one column holds several labels of a row as text
     labels: dict[str, int]  # rows of each label, in class order; of scores none
-    language: Literal["en", "zh"]
+    language: Literal["en", "zh"]  # of which the rules of a draft are; `code` is the texts' own
     rows: int
     is_complete: bool  # False: the file has more rows than were read
     median_words: int  # of a row: both texts of a pair together; in Chinese, characters
@@ -98,17 +98,26 @@ class Inspection:
         """The language in words."""
         return self.other_language or LANGUAGES[self.language]
 
+    @property
+    def code(self) -> str:
+        """The language as the recipe has it; where only the script is known, English, whose rules hold for most."""
+        return CODES.get(self.other_language, self.language)
+
+    @property
+    def unit(self) -> str:
+        """What the lengths of texts are counted in."""
+        return "characters" if self.code in WITHOUT_SPACES else "words"
+
     def summary(self) -> str:
         """What was found, in a few lines for the terminal."""
         header = "" if self.delimiter is None else ", with a header" if self.form.header else ", without a header"
         language = (
-            f'{self.other_language}, cut into words as "{self.language}"' if self.other_language else self.language
+            f'{self.other_language}, read by the rules of "{self.code}"' if self.other_language else self.language
         )
         kind: str = "first sheet" if is_sheet(self.path) else self.format
         if self.form.format == "fasttext":
             kind, header = "lines with labels as fastText has them", ""
         pair = "" if self.pair is None else f", second text: {self.pair}"
-        unit = "characters" if self.language == "zh" else "words"
         columns = some(self.label, most=8) if isinstance(self.label, list) else self.label
         several = ", several a row" if self.multi_label else ""
         low, high = self.score_range
@@ -117,7 +126,7 @@ class Inspection:
             f"{self.path.name}: {kind}{header}, {self.rows:,} rows{'' if self.is_complete else ' or more'}",
             f"  text: {self.text}{pair}, label: {columns} (columns: {some(self.columns, most=8)})",
             f"  scores: from {low:g} to {high:g}" if self.is_score else f"  {labels}",
-            f"  language: {language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
+            f"  language: {language}; half have up to {self.median_words} {self.unit}, 95 % up to {self.long_words}",
         ]
         if self.scores:
             lines.append(f"  teacher: its answers are in {some(list(self.scores.values()), most=4)}")
@@ -149,8 +158,8 @@ def inspect_file(
     roles = find_roles(layout, path=path, text=text, pair=pair, label=label)
     layout, dropped = _without_empty(layout, roles, path=path)
     texts = [_texts(row, roles) for row in layout.rows]
-    language = detect_language(texts)
-    median_words, long_words = lengths_of(texts, language=language)
+    language, name = detect_language(texts), language_name(texts)
+    median_words, long_words = lengths_of(texts, language=CODES.get(name, language))
     labels = [column_of(layout, at) for at in roles.label.positions]
     found = Inspection(
         path=path,
@@ -170,7 +179,7 @@ def inspect_file(
         long_words=long_words,
         has_quotes=any('"' in text for text in texts),
         beside={},
-        other_language="" if (name := language_name(texts)) in LANGUAGES.values() else name,
+        other_language="" if name in LANGUAGES.values() else name,
         guesses_encoding=encoding is None and layout.form.encoding not in SURE,
         unlabelled=dropped.without_label if layout.kind in ("csv", "tsv") or not dropped.without_text else 0,
     )

@@ -19,11 +19,21 @@ NOWHERE = Path("nowhere")  # no run's recipe says which columns of a table these
 
 @dataclass(frozen=True)
 class FitRows:
-    """Texts, or pairs of texts, with the number of the class of each."""
+    """Texts, or pairs of texts, with the number of the class of each, or with a mark for each class that it has."""
 
     rows: list[Row]
-    numbers: npt.NDArray[np.int64]
-    classes: npt.NDArray[Any]  # sorted, as scikit-learn has them
+    numbers: npt.NDArray[np.int64]  # (rows), or of several labels a row (rows, classes): 1 or 0
+    classes: npt.NDArray[Any]  # sorted, as scikit-learn has them; of several labels, in the order of the columns
+
+    @property
+    def is_multi_label(self) -> bool:
+        """Whether a row may have several labels, or none."""
+        return self.numbers.ndim == 2
+
+    @property
+    def targets(self) -> npt.NDArray[Any]:
+        """As other estimators take them."""
+        return self.numbers if self.is_multi_label else np.asarray(self.classes[self.numbers])
 
     @property
     def is_pair(self) -> bool:
@@ -38,22 +48,28 @@ class FitRows:
             return names
         return [f"class {number}" for number in range(len(names))]
 
-    def columns(self) -> dict[str, list[str]]:
+    def columns(self) -> dict[str, list[Any]]:
         """The table of a run."""
         names = self.names
-        return {**columns_of_rows(self.rows), "label": [names[number] for number in self.numbers.tolist()]}
+        if self.is_multi_label:
+            labels: list[Any] = [[names[place] for place in np.flatnonzero(marks)] for marks in self.numbers]
+        else:
+            labels = [names[number] for number in self.numbers.tolist()]
+        return {**columns_of_rows(self.rows), "label": labels}
 
 
 def fit_rows(X: Any, y: Any) -> FitRows:
     """Raises ValueError for rows and labels that do not fit together, and NothingToPredict for what is no text."""
     rows = rows_of(X)
-    labels = np.asarray(y)
+    labels = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ValueError(f"y must have one class for each row, and has the shape {labels.shape}")
+    if labels.ndim not in (1, 2):
+        raise ValueError(f"y must have a class, or a row of marks, for each row, and has the shape {labels.shape}")
     if len(labels) != len(rows):
         raise ValueError(f"X has {len(rows):,} rows, and y {len(labels):,}")
+    if labels.ndim == 2:
+        return _several(rows, labels, names=getattr(y, "columns", None))
     if labels.dtype.kind == "f" and not (np.isfinite(labels) & (labels == np.floor(labels))).all():
         raise ValueError("Unknown label type: continuous values in y; a classifier takes classes")
     if labels.dtype.kind == "O" and any(label is None or label != label for label in labels.tolist()):
@@ -61,6 +77,17 @@ def fit_rows(X: Any, y: Any) -> FitRows:
     classes, numbers = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y has {len(classes)} class, and a classifier needs two")
+    return FitRows(rows, numbers, classes)
+
+
+def _several(rows: list[Row], marks: npt.NDArray[Any], *, names: Any) -> FitRows:
+    """Rows with any number of labels; the columns of a table name the classes."""
+    if not np.isin(marks, (0, 1)).all():
+        raise ValueError("Unknown label type: y has several columns, so each must hold 0 and 1, or False and True")
+    numbers = marks.astype(np.int64)
+    classes = np.arange(marks.shape[1]) if names is None else np.asarray(list(names))
+    if without := classes[numbers.sum(axis=0) == 0].tolist():
+        raise ValueError(f"no row of y has the class {without[0]!r}")
     return FitRows(rows, numbers, classes)
 
 

@@ -39,8 +39,10 @@ class LimbeckClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     """A text classifier with the habits of scikit-learn, trained by the same road as `limbeck run`.
 
     X are texts, or pairs of texts, in a list, an array, or a column or table of pandas, Polars or Arrow; y are their
-    classes, of any type. After `fit`, `model_` is the exported model (`limbeck.Classifier`), `run_` its run, and
-    `report_` the report on rows of dev. A fitted estimator pickles with its model.
+    classes, of any type; or of several labels a row a column of 0 and 1 for each class (with the names of a table's
+    columns, else by number), which `predict` returns as well. After `fit`, `model_` is the exported model
+    (`limbeck.Classifier`), `run_` its run, and `report_` the report on rows of dev. A fitted estimator pickles with its
+    model.
 
     - teacher: None, what a draft would choose; "linear"; the name or folder of a Hugging Face checkpoint; a dict, the
       keys of `[teacher]`; or an object with `predict_proba` (an estimator that is not frozen is fitted as a copy on the
@@ -94,24 +96,34 @@ class LimbeckClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             self.report_ = done.report
         self.run_ = done if is_kept else None
         self.classes_ = classes
+        self.multilabel_ = rows.is_multi_label
         self._places = [self.model_.labels.index(name) for name in rows.names]
         return self
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """(rows, classes): calibrated probabilities, in the order of `classes_`."""
+        """(rows, classes): calibrated probabilities, in the order of `classes_`; of several labels, each by itself."""
         check_is_fitted(self)
         found = np.asarray(self.model_.predict_proba(_predicted(X)), dtype=np.float64)[:, self._places]
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
+        return found if self.multilabel_ else np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The most probable class of each row."""
+        """The most probable class of each row; of several labels, (rows, classes) with 1 for those that it has."""
+        check_is_fitted(self)
+        if self.multilabel_:
+            names = np.asarray(self.model_.labels)[self._places].tolist()
+            found = self.model_.predict(_predicted(X))
+            return np.array([[int(name in labels) for name in names] for labels in found]).reshape(-1, len(names))
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def _run(self, rows: FitRows, *, folder: Path) -> Run:
         files, texts = transfer_of(self.transfer, is_pair=rows.is_pair)
         teacher = given_teacher(
-            self.teacher, texts=rows.rows, y=rows.classes[rows.numbers], classes=rows.classes, names=rows.names
+            self.teacher,
+            texts=rows.rows,
+            y=rows.targets,
+            classes=np.arange(len(rows.classes)) if rows.is_multi_label else rows.classes,
+            names=rows.names,
         )
         tables = {"rows": pa.table(rows.columns()), **({"more": pa.table(columns_of_rows(texts))} if texts else {})}
         own = folder / f"fit-{self._digest(tables, files)}"
@@ -150,7 +162,7 @@ class LimbeckClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         if self.recipe is not None:
             corpus = {"train": str(train), "text": "text", "label": "label"}
             settings["corpus"] = {**corpus, "pair": "pair"} if rows.is_pair else corpus
-        settings["corpus.multi_label"] = False
+        settings["corpus.multi_label"] = rows.is_multi_label
         if self.random_state is not None:
             settings |= {"distillation.seeds": [self.random_state], "corpus.split_seed": self.random_state}
         kind = [f"student.kind={inline(self.student)}"] if self.student is not None else []
@@ -169,6 +181,7 @@ class LimbeckClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         tags.target_tags.two_d_labels = False
+        tags.classifier_tags.multi_label = True
         return tags
 
 

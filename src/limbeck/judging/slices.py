@@ -12,7 +12,7 @@ import numpy.typing as npt
 from limbeck.judging.metrics import Bools
 from limbeck.judging.significance import exact_interval
 from limbeck.runtime.row import Row
-from limbeck.text.language import FUNCTION_WORDS, SCRIPT_OF, language_name, of_script
+from limbeck.text.language import FUNCTION_WORDS, SCRIPT_OF, WITHOUT_SPACES, language_name, of_script
 from limbeck.text.sentences import word_count
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class SliceTally:
         if not len(lengths):
             return
         numbers = np.searchsorted(np.unique(np.quantile(lengths, QUARTILES)), lengths, side="left")
-        unit = "characters" if self._language == "zh" else "words"
+        unit = "characters" if self._language in WITHOUT_SPACES else "words"
         for number in np.unique(numbers):
             inside = numbers == number
             low, high = int(lengths[inside].min()), int(lengths[inside].max())

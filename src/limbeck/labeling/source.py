@@ -130,8 +130,8 @@ class TeacherSource:
     open: Callable[[], Teacher]  # called only if the store has no answer for some text
     weight: float = 1.0  # of an ensemble's member; the weights sum to 1
     temperature: float = 1.0  # its logits in the store are divided by it when they are used
-    portable: Portable | None = None  # if it can be asked somewhere else
     shift: float = 0.0  # and this is subtracted before: scores in the store are in their own units
+    portable: Portable | None = None  # if it can be asked somewhere else
 
     def tempered(self, logits: Logits) -> Logits:
         """Its logits as they are used."""

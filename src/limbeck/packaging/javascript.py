@@ -7,7 +7,7 @@ from typing import Any
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.errors import LimbeckError
 from limbeck.text.spacing import PLACE
-from limbeck.text.word_patterns import CHINESE_UNIT, DOUBLE_QUOTE, ENGLISH_TOKEN, SINGLE_QUOTE
+from limbeck.text.word_patterns import DOUBLE_QUOTE, SIGNS, SINGLE_QUOTE, WORD_EXPRESSIONS
 
 Json = dict[str, Any]
 
@@ -29,7 +29,7 @@ PRE_TOKENIZERS = {
     *("BertPreTokenizer", "ByteLevel", "Digits", "Metaspace", "Punctuation", "Split", "Whitespace", "WhitespaceSplit"),
 }
 VOCABULARIES = {"BPE", "Unigram", "WordLevel", "WordPiece"}
-EXPRESSIONS = {ENGLISH_TOKEN, CHINESE_UNIT, SINGLE_QUOTE, DOUBLE_QUOTE, PLACE, " {2,}"}
+EXPRESSIONS = {*WORD_EXPRESSIONS, *SIGNS, SINGLE_QUOTE, DOUBLE_QUOTE, PLACE, " {2,}"}
 
 
 class NotForBrowsers(LimbeckError):

@@ -15,6 +15,13 @@ Column = AnyColumn
 FileFormat = AnyFormat
 
 
+# fmt: off
+Language = Literal[
+    "auto", "en", "zh", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "pl", "cs", "ro", "hu", "tr", "id",
+    "vi", "ru", "uk", "bg", "sr", "ar", "fa", "ur", "hi", "mr", "ne", "ko", "ja", "el", "he", "th", "hy", "ka", "ta",
+    "te", "km", "lo",
+]
+# fmt: on
 FILES = ("train", "dev", "test", "corrections", "labelled_by")
 
 
@@ -74,8 +81,8 @@ class CorpusSection(Section):
     """Whether " quotes fields that contain delimiters. "auto": yes in csv, no in tsv (GLUE's tsv has stray quotes)."""
     encoding: str = "utf-8"
     """Encoding of text files. A byte order mark is skipped."""
-    language: Literal["auto", "en", "zh"] = "auto"
-    """Language of the texts; "auto" detects it."""
+    language: Language = "auto"
+    """Language of the texts, by its code of two letters; "auto" detects it."""
     dev_fraction: float = Field(default=0.1, gt=0, lt=1)
     """Share of train that becomes dev if no dev is given."""
     test_fraction: float = Field(default=0.0, ge=0, lt=1)

@@ -18,8 +18,8 @@ from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
 from limbeck.report.tables.scores import score_quality_grid
+from limbeck.text.language import NAMES
 
-LANGUAGES = {"en": "English", "zh": "Chinese"}
 MAX_RANK = 10  # columns of a higher rank are only in the report
 MAX_LABELS = 12  # more labels are counted, not listed
 ALONE = "- Cross-entropy to the labels of the corpus, without the teacher."
@@ -185,7 +185,7 @@ def _belongs(values: Mapping[str, Any], entry: wording.Entry) -> bool:
 def _data(report: Mapping[str, Any]) -> Iterator[str]:
     corpus = report["corpus"]
     rows = ", ".join(f"{count:,} {split}" for split, count in corpus["rows"].items())
-    yield f"- {corpus['name']}: {rows} rows; {LANGUAGES.get(corpus['language'], corpus['language'])}."
+    yield f"- {corpus['name']}: {rows} rows; {NAMES.get(corpus['language'], corpus['language'])}."
     of_train = (corpus.get("rows_per_label") or {}).get("train") or {}
     if of_train:
         rarest = len(of_train) > MAX_LABELS
@@ -251,7 +251,7 @@ def _usage(report: Mapping[str, Any], name: str) -> str:
 def _limits(report: Mapping[str, Any], entry: wording.Entry, *, max_length: int) -> Iterator[str]:
     """What the numbers do not show."""
     corpus = report["corpus"]
-    language = LANGUAGES.get(corpus["language"], corpus["language"])
+    language = NAMES.get(corpus["language"], corpus["language"])
     judged = f"{report['judged_rows']:,} {report['judged_split']} rows of {corpus['name']}"
     yield f"Judged on {judged} only: text of another kind, or from a later time, may give other numbers."
     yield f"For {language} texts; it reads the first {max_length:,} tokens of a text."

@@ -1,4 +1,4 @@
-"""The optional C++ extension: runs word-level students on CPUs with AVX2 or AVX-512 VNNI, and reads n-grams on any CPU.
+"""The optional C++ extension: runs word-level students, and reads n-grams.
 
 Arrays are C-contiguous buffers (numpy arrays, also read-only ones) as in model.onnx. "float32 or int8" means: float32
 with no scales (None), or int8 with float32 scales; each array may be either, independent of the others. Integer weights
@@ -9,7 +9,7 @@ means "outside", is never read, and its number is not a valid id. Low-rank embed
 second factor into the weights that read the vectors (as float32), and pass the first factor as embeddings.
 
 `dense` and `classifier` are (weight (outputs, inputs), bias (outputs)), float32. With `pair`, they read
-[h1; h2; h1⊙h2; |h1−h2|]. `level` is "avx512-vnni" or "avx2", None for the best that the CPU supports.
+[h1; h2; h1⊙h2; |h1−h2|]. `level` is one of `levels()`, None for the best.
 `folding_bytes` limits the cache of precomputed words; words beyond it are computed each time.
 
 Constructors raise ValueError (wrong shapes, types or names), RuntimeError (the CPU does not support the level).
@@ -36,7 +36,11 @@ _Floats = npt.NDArray[np.float32]
 _Comparison = tuple[_Array, _Floats | None, _Floats, _Array, _Floats | None, _Floats, _Floats, _Floats]
 
 def level() -> str:
-    """The best level of this CPU: "avx512-vnni", "avx2" or "" (not supported: constructors raise RuntimeError)."""
+    """The best level of this CPU."""
+
+def levels() -> list[str]:
+    """The levels of instructions that this CPU has, the best one first: "avx512-vnni", "avx-vnni" and "avx2" on x86-64,
+    "neon-dot" and "neon" on 64-bit ARM, and "scalar" on every CPU."""
 
 def decisions(logits: _Floats, score: int, temperature: float, threshold: float, /) -> list[int]:
     """For each row of logits (rows, classes) the place of the largest one, or -1 where the score of the row is below

@@ -67,8 +67,8 @@ def load(
     """The model in this folder, its files checked against its manifest; `hf://user/model` is fetched from the hub.
 
     `threads` is how many rows or batches are computed at once. Default: one for each CPU that this process may use. A
-    single row always uses one thread. `engine` is what runs the network: "native", for word-level students on x86-64
-    with AVX2; "onnx", onnxruntime, for all models everywhere; "auto", the first of the two that can run the model.
+    single row always uses one thread. `engine` is what runs the network: "native", for word-level students;
+    "onnx", onnxruntime, for all models everywhere; "auto", the faster of the two that can run the model.
 
     A model that was exported with `[export.abstain]` gives no label where it is not sure enough: docs/abstaining.md.
     With `abstain` false it always gives one.

@@ -40,7 +40,8 @@ def open_engine(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, choice
             return _onnx(model, facts, inputs, threads=threads)
         case "auto" | "native":
             try:
-                return _native(model, facts, inputs, threads=threads)
+                engine = _native(model, facts, inputs, threads=threads)
+                return engine if choice == "native" or engine.is_fast else _onnx(model, facts, inputs, threads=threads)
             except NativeImpossible as error:
                 if choice == "native":
                     raise EngineUnusable(engine=choice, model=facts.name, reason=str(error)) from error

@@ -1,4 +1,4 @@
-"""The native engine, for word-level students on supported processors: an optional C++ extension."""
+"""The native engine, for word-level students: an optional C++ extension."""
 
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # it imports the extension, which is optional
     from limbeck.runtime.native_ngrams import NativeNgrams
 
 Logits = npt.NDArray[np.float32]
+RECURRENT = ("bilstm",)  # kinds that onnxruntime runs faster on processors for which there are no kernels
 
 
 class NativeImpossible(Exception):
@@ -32,8 +33,6 @@ class NativeEngine:
             from limbeck.runtime.native_graph import is_pair, native_network, words_and_classes
         except ImportError as error:
             raise NativeImpossible(f"its extension is not part of this installation ({error})") from error
-        if not _native.level():
-            raise NativeImpossible("this processor has no AVX2")
         try:
             graph = read_onnx(model.graph)
             self._network = native_network(graph)
@@ -41,7 +40,8 @@ class NativeEngine:
             _refuse_other_facts(facts, graph, classes=classes, pair=is_pair(graph))
         except ValueError as error:  # GraphNotUnderstood, and errors of the extension about weights
             raise NativeImpossible(f"it does not understand '{model.graph}': {error}") from error
-        self.name = f"native {_native.level()}"
+        level = _native.level()
+        self.name, self.is_fast = f"native {level}", level != "scalar" or facts.kind not in RECURRENT
         self._folder, self._classes, self._threads = model.folder, classes, threads
 
     def logits(self, columns: NativeColumns) -> Logits:

@@ -1,4 +1,4 @@
-"""Detects whether texts are English or Chinese, from the letters of a sample, and names other languages coarsely."""
+"""Detects the language of texts, from the letters and the commonest words of a sample."""
 
 import unicodedata
 from collections import Counter
@@ -77,6 +77,50 @@ WORDS_OF_SCRIPTS: dict[str, dict[str, frozenset[str]]] = {
 SCRIPT_OF = {language: script for script, languages in WORDS_OF_SCRIPTS.items() for language in languages}
 SCRIPTS = {"HANGUL": "Korean", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "CJK": "Chinese"}
 NAMED_LIKE_THEIR_LANGUAGE = {"GREEK", "HEBREW", "THAI", "ARMENIAN", "GEORGIAN", "TAMIL", "TELUGU", "KHMER", "LAO"}
+CODES = {
+    "English": "en",
+    "German": "de",
+    "French": "fr",
+    "Spanish": "es",
+    "Italian": "it",
+    "Portuguese": "pt",
+    "Dutch": "nl",
+    "Swedish": "sv",
+    "Danish": "da",
+    "Norwegian": "no",
+    "Finnish": "fi",
+    "Polish": "pl",
+    "Czech": "cs",
+    "Romanian": "ro",
+    "Hungarian": "hu",
+    "Turkish": "tr",
+    "Indonesian": "id",
+    "Vietnamese": "vi",
+    "Russian": "ru",
+    "Ukrainian": "uk",
+    "Bulgarian": "bg",
+    "Serbian": "sr",
+    "Arabic": "ar",
+    "Persian": "fa",
+    "Urdu": "ur",
+    "Hindi": "hi",
+    "Marathi": "mr",
+    "Nepali": "ne",
+    "Korean": "ko",
+    "Japanese": "ja",
+    "Chinese": "zh",
+    "Greek": "el",
+    "Hebrew": "he",
+    "Thai": "th",
+    "Armenian": "hy",
+    "Georgian": "ka",
+    "Tamil": "ta",
+    "Telugu": "te",
+    "Khmer": "km",
+    "Lao": "lo",
+}
+NAMES = {code: name for name, code in CODES.items()}
+WITHOUT_SPACES = frozenset({"zh", "ja", "th", "lo", "km"})  # lengths are counted in characters
 KANA_SHARE = 0.1  # of the letters of a Japanese text, and mostly more; a Chinese one has none
 LEAST_FUNCTION_WORDS = 0.05  # of all words; below, they do not tell anything
 ACCENTED_SHARE = 0.02  # of the letters; English has fewer
@@ -104,6 +148,12 @@ def language_name(texts: Sequence[str]) -> str:
     if script in SCRIPTS or script in NAMED_LIKE_THEIR_LANGUAGE:
         return SCRIPTS.get(script, script.title())
     return _likeliest(words, WORDS_OF_SCRIPTS.get(script, {})) or of_script(script)
+
+
+def language_code(texts: Sequence[str]) -> str:
+    """The language by its code: "de"; where only the script is known, "en", whose rules hold for most."""
+    found = language_name(texts)
+    return CODES.get(found, "en")
 
 
 def of_script(script: str) -> str:

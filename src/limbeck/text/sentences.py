@@ -3,6 +3,8 @@
 import re
 from itertools import groupby
 
+from limbeck.text.language import WITHOUT_SPACES
+
 # With the line end after it, if there is one: both are one break.
 HTML_BREAK = re.compile(r"(?:<|&lt;)\s{0,9}/?\s{0,9}br\b[^<>&]{0,99}(?:>|&gt;)(?:[ \t]{0,9}\r?\n)?", re.IGNORECASE)
 
@@ -46,9 +48,9 @@ def split_paragraphs(text: str) -> list[str]:
 
 
 def word_count(text: str, *, language: str) -> int:
-    """Words between white space; in Chinese, characters that are not white space."""
+    """Words between white space; in languages without spaces, characters that are not white space."""
     words = text.split()
-    return sum(map(len, words)) if language == "zh" else len(words)
+    return sum(map(len, words)) if language in WITHOUT_SPACES else len(words)
 
 
 def _lines(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from tokenizers.models import Model, Unigram, WordLevel, WordPiece
 from tokenizers.pre_tokenizers import PreTokenizer, Sequence
 
 from limbeck.text.spacing import PLACE
-from limbeck.text.word_patterns import CHINESE_UNIT, DOUBLE_QUOTE, ENGLISH_TOKEN, SINGLE_QUOTE
+from limbeck.text.word_patterns import DOUBLE_QUOTE, SIGNS, SINGLE_QUOTE, WORD_EXPRESSIONS
 
 Json = dict[str, Any]
 
@@ -16,11 +16,11 @@ Json = dict[str, Any]
 # letters with their combining marks, and no mark combines with a space. The library lowers letter by letter: a sigma
 # is the same at the end of a word.
 NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents"}
-REPLACED = {SINGLE_QUOTE, DOUBLE_QUOTE, PLACE}  # expressions that neither match a space nor look beyond one
+REPLACED = {SINGLE_QUOTE, DOUBLE_QUOTE, PLACE, *SIGNS}  # expressions that neither match a space nor look beyond one
 # For these, white space ends a word and is not part of any. FOLLOWERS may come after them: they get single words.
 PRE_TOKENIZERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
 FOLLOWERS = {"Digits", "Punctuation", *PRE_TOKENIZERS}
-WORDS = {ENGLISH_TOKEN, CHINESE_UNIT}
+WORDS = {*WORD_EXPRESSIONS}
 
 
 def is_separable(tokenizer: Tokenizer) -> bool:

@@ -1,23 +1,26 @@
-"""Builds a student's tokenizer with a vocabulary of whole words, English or Chinese."""
+"""Builds a student's tokenizer with a vocabulary of whole words, by the rules of their language."""
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import assert_never
 
 from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.models import Model, Unigram, WordLevel, WordPiece
-from tokenizers.normalizers import NFC, NFKC, Lowercase, Normalizer, Replace
+from tokenizers.normalizers import NFKC, Lowercase, Normalizer, Replace
 from tokenizers.normalizers import Sequence as Normalizers
 from tokenizers.pre_tokenizers import Split
 from tokenizers.trainers import WordLevelTrainer
 
 from limbeck.text.forms import FormStep, as_normalizer
 from limbeck.text.jieba_words import Cut, jieba_cut
+from limbeck.text.language_rules import LanguageRules, rules_of, steps_of
+from limbeck.text.learned_parts import cut_by_parts
 from limbeck.text.readable import MOST_CHARACTERS, readable
 from limbeck.text.segmenter import Segmenter, marked_jieba
 from limbeck.text.student_tokenizer import MASK, SPECIAL_TOKENS, UNK, UNK_ID, StudentTokenizer
-from limbeck.text.word_patterns import CHINESE_UNIT, DOUBLE_QUOTE, ENGLISH_TOKEN, LONGEST_UNIT, SINGLE_QUOTE
+from limbeck.text.word_patterns import CHINESE_UNIT, DOUBLE_QUOTE, LONGEST_UNIT, SINGLE_QUOTE
 
 QUOTES: tuple[Normalizer, ...] = (Replace(Regex(SINGLE_QUOTE), "'"), Replace(Regex(DOUBLE_QUOTE), '"'))
 
@@ -44,6 +47,9 @@ def build_word_tokenizer(
     Chinese words are found with jieba. With "longest_match" that is done once: the tokenizer itself is a unigram model
     over them, so serving needs no jieba, and chooses the most probable segmentation. Every character seen is a token
     too, as far as `max_size` allows, so only new characters are unknown; several in a row become one unknown token.
+
+    Words of other languages are those of `limbeck.text.language_rules`; where they are not written apart, they are
+    learned from the texts.
 
     With "jieba" every text is segmented by jieba, in training and in use. A word that is not a token is split further,
     by longest match; one with a new character is one unknown token.
@@ -80,23 +86,37 @@ def count_words(
     read = (readable(text, most_characters=MOST_CHARACTERS) for text in texts)
     first = [as_normalizer(form)] if form else []
     last: list[Normalizer] = [Lowercase()] if lowercase else []
+    cut_of: Callable[[Counter[str]], Cut]
     if language == "zh":
-        normalizer = Normalizers([*first, NFKC(), *last])
-        if listed:
-            return _chinese_of(*_ranked(listed, normalizer), normalizer, min_count=1, segmenter=segmenter)
-        return _chinese(read, normalizer, min_count=min_count, segmenter=segmenter)
-    normalizer = Normalizers([*first, NFC(), *QUOTES, *last])
+        normalizer, unit = Normalizers([*first, NFKC(), *last]), CHINESE_UNIT
+        cut_of = lambda _units: jieba_cut()  # noqa: E731  # beside the other one
+    else:
+        rules, segmenter = rules_of(language), "longest_match"
+        normalizer = Normalizers(steps_of(rules, form=first, quotes=QUOTES, last=last))
+        if not rules.parts:
+            texts_read, more = (iter(()), listed) if listed else (read, also)
+            return _spaced(texts_read, normalizer, rules, max_size=max_size, min_count=min_count, also=more)
+        unit, cut_of = rules.parts, partial(cut_by_parts, min_count=min_count)
+    tokenizer = _of_units(normalizer, unit)
     if listed:
-        return _english(iter(()), normalizer, max_size=max_size, min_count=min_count, also=listed)
-    return _english(read, normalizer, max_size=max_size, min_count=min_count, also=also)
+        return _segmented(tokenizer, *_ranked(listed, normalizer), min_count=1, segmenter=segmenter)
+    units = _units(tokenizer, read)
+    counts = _count_words_and_characters(units, cut_of(units))
+    return _segmented(tokenizer, *counts, min_count=min_count, segmenter=segmenter)
 
 
-def _english(
-    texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int, also: Sequence[str]
+def _spaced(
+    texts: Iterator[str],
+    normalizer: Normalizer,
+    rules: LanguageRules,
+    *,
+    max_size: int,
+    min_count: int,
+    also: Sequence[str],
 ) -> OfSize:
     tokenizer = Tokenizer(WordLevel({UNK: 0}, unk_token=UNK))
     tokenizer.normalizer = normalizer
-    tokenizer.pre_tokenizer = Split(Regex(ENGLISH_TOKEN), behavior="removed", invert=True)
+    tokenizer.pre_tokenizer = Split(Regex(rules.word), behavior="removed", invert=True)
 
     # The trainer numbers words by descending count, ties by the word itself.
     word_count = max(0, max_size - len(SPECIAL_TOKENS))
@@ -113,28 +133,23 @@ def _english(
     return of_size
 
 
-def _chinese(texts: Iterator[str], normalizer: Normalizer, *, min_count: int, segmenter: Segmenter) -> OfSize:
-    words, characters = _count_chinese(_units(_chinese_cutter(normalizer), texts), jieba_cut())
-    return _chinese_of(words, characters, normalizer, min_count=min_count, segmenter=segmenter)
-
-
 def _ranked(listed: Sequence[str], normalizer: Normalizer) -> tuple[Counter[str], Counter[str]]:
     """Listed words as if the first were the most frequent, and the characters in them."""
     words = list(dict.fromkeys(map(normalizer.normalize_str, listed)))
     return Counter({word: len(words) - place for place, word in enumerate(words)}), Counter("".join(words))
 
 
-def _chinese_cutter(normalizer: Normalizer) -> Tokenizer:
+def _of_units(normalizer: Normalizer, unit: str) -> Tokenizer:
     tokenizer = Tokenizer(Unigram())
     tokenizer.normalizer = normalizer
-    tokenizer.pre_tokenizer = Split(Regex(CHINESE_UNIT), behavior="removed", invert=True)
+    tokenizer.pre_tokenizer = Split(Regex(unit), behavior="removed", invert=True)
     return tokenizer
 
 
-def _chinese_of(
-    words: Counter[str], characters: Counter[str], normalizer: Normalizer, *, min_count: int, segmenter: Segmenter
+def _segmented(
+    tokenizer: Tokenizer, words: Counter[str], characters: Counter[str], *, min_count: int, segmenter: Segmenter
 ) -> OfSize:
-    tokenizer = _chinese_cutter(normalizer)
+    """Of runs of letters that have to be cut into words."""
     longer = [word for word in _by_count(words) if len(word) > 1 and words[word] >= min_count]
     in_order = [*_by_count(characters), *longer]
 
@@ -176,7 +191,7 @@ def _units(tokenizer: Tokenizer, texts: Iterator[str]) -> Counter[str]:
     return units
 
 
-def _count_chinese(units: Counter[str], cut: Cut) -> tuple[Counter[str], Counter[str]]:
+def _count_words_and_characters(units: Counter[str], cut: Cut) -> tuple[Counter[str], Counter[str]]:
     """Counts of words and of characters."""
     words: Counter[str] = Counter()
     characters: Counter[str] = Counter()

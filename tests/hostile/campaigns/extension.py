@@ -118,7 +118,7 @@ def built(name: str) -> Path:
     """The extension as setup.py builds it, with a sanitizer; built again if a source has changed."""
     native = _installed()
     if not native:
-        raise CampaignImpossible("this processor has no AVX2")
+        raise CampaignImpossible("the extension was not built")
     if shutil.which("g++") is None:
         raise CampaignImpossible("there is no g++ here")
     sanitizer = SANITIZERS[name]
@@ -142,7 +142,7 @@ def built(name: str) -> Path:
 
 
 def _installed() -> str:
-    """The best level of this processor, or "" if there is none, or no extension."""
+    """The best level of this processor, or "" without the extension."""
     try:
         from limbeck.runtime import _native
     except ImportError:

@@ -40,7 +40,6 @@ from tests.hostile.campaigns.random_texts import random_settings, random_text, s
 MODULE = "limbeck.runtime._native"
 REFUSALS = (ValueError, TypeError, RuntimeError, OverflowError, MemoryError, LookupError)  # the last by Strange
 KINDS = [*6 * ["network"], *8 * ["spoilt_network"], "reader", "spoilt_reader", *2 * ["model"]]  # methods of Case
-LEVELS = ["avx2", "avx512-vnni"]  # a processor that has one has those before it
 NOTHING = 1  # the id of a text without words
 LIMITS = [(1, 10), (5, 1000), (64, 10_000)]  # words and characters of a text
 ROUNDS = 4
@@ -57,7 +56,7 @@ class Case:
     def __init__(self, native: Any, seed: str, graphs: list[Path]) -> None:
         self.native, self.draw, self.graphs = native, Draw(seed), graphs
         self.chance, self.calls, self._counting = self.draw.chance, 0, threading.Lock()
-        self.levels = LEVELS[: LEVELS.index(native.level()) + 1]
+        self.levels = native.levels()
 
     def call(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """One call of the extension."""

@@ -418,8 +418,8 @@ def test_german_texts_are_not_called_english(tmp_path: Path) -> None:
     text = draft_recipe(found.path, found, data_path="deutsch.tsv")
 
     assert text.startswith("# German texts in 2 classes")
-    assert drafted(found).corpus.language == "en"
-    assert 'language: German, cut into words as "en"' in found.summary()
+    assert drafted(found).corpus.language == "de"
+    assert 'language: German, read by the rules of "de"' in found.summary()
 
 
 def test_german_texts_have_a_multilingual_teacher_a_small_one_without_a_gpu(

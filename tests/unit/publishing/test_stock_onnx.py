@@ -8,9 +8,11 @@ import onnx
 import onnxruntime
 import pytest
 from tokenizers import Tokenizer
+from transformers import AutoModelForSequenceClassification
 
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
+from limbeck.distillation.run import write_tokenizer_config
 from limbeck.export import export_student
 from limbeck.progress import SilentReporter
 from limbeck.publishing.run import push
@@ -25,6 +27,13 @@ PAIRS = [(text, "the road") for text in TEXTS]
 def run_of(folder: Path, make_framed_student: Any, texts: list[str], **options: Any) -> Path:
     """As a run leaves it: a student, its exports, and the model that ships."""
     student = make_framed_student(folder / "students" / "transformer" / "0", **options)
+    network = AutoModelForSequenceClassification.from_pretrained(student.folder)
+    network.config.id2label = dict(enumerate(student.facts.labels))
+    network.config.label2id = {label: number for number, label in enumerate(student.facts.labels)}
+    if options.get("multi_label"):
+        network.config.problem_type = "multi_label_classification"
+    network.config.save_pretrained(student.folder)
+    write_tokenizer_config(student.folder, network, max_length=student.facts.max_length)
     rows = Rows.of(ids=texts, texts=texts, pairs=texts[::-1] if options.get("pair") else None)
     for precision, name in (("fp32", "transformer"), ("int8", "transformer-int8")):
         for out in (folder / "exports" / name / "0", folder / "models" / name):

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,8 @@ ROWS = ["a gorgeous film", "a dreadful story"]
 
 @pytest.fixture
 def native() -> ModuleType:
-    """The extension, where it was built and the processor is one it was written for."""
+    """The extension, where it was built."""
     module: ModuleType = pytest.importorskip("limbeck.runtime._native")
-    if not module.level():
-        pytest.skip("this processor has no AVX2")
     return module
 
 
@@ -106,20 +104,6 @@ def test_where_the_extension_is_missing_onnxruntime_runs_everything(
     with pytest.raises(EngineUnusable, match="not part of this installation") as refusal:
         load(model_folder, engine="native")
     assert "`onnx`" in str(refusal.value)
-
-
-def test_where_the_processor_is_too_old_onnxruntime_runs_everything(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = SimpleNamespace(level=lambda: "")
-    unused = dict.fromkeys(("is_pair", "native_network", "words_and_classes"))
-    monkeypatch.setitem(sys.modules, "limbeck.runtime._native", old)
-    monkeypatch.setattr("limbeck.runtime._native", old, raising=False)
-    monkeypatch.setitem(sys.modules, "limbeck.runtime.native_graph", SimpleNamespace(**unused))
-
-    assert load(model_folder).engine == "onnxruntime"
-    with pytest.raises(EngineUnusable, match="no AVX2"):
-        load(model_folder, engine="native")
 
 
 @pytest.mark.usefixtures("native")
@@ -255,3 +239,13 @@ def test_a_network_with_another_number_of_answers_than_rows_is_damaged(model_fol
     assert model.logits(ROWS[:1]).shape == (1, 3)
     with pytest.raises(ArtifactDamaged, match=r"outputs of the shape \(1, 3\) for 2 rows and 3 labels"):
         model.logits(ROWS)
+
+
+@pytest.mark.usefixtures("native")
+def test_where_no_kernels_are_for_the_processor_onnxruntime_is_the_faster_one(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("limbeck.runtime._native.level", lambda: "scalar")
+
+    assert load(model_folder).engine == "onnxruntime"
+    assert load(model_folder, engine="native").engine == "native scalar"

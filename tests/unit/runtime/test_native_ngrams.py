@@ -162,7 +162,6 @@ def test_a_full_memory_of_pieces_is_cleared() -> None:
     assert by_extension(reader, texts[:9]) == by_python(SETTINGS[0], texts[:9], max_length=9)
 
 
-@pytest.mark.skipif(not _native.level(), reason="this processor has no AVX2")
 def test_a_classifier_answers_with_both_readers_alike(tmp_path: Path) -> None:
     model, texts = exported(tmp_path), [text for text in ODD_TEXTS if len(text) < 1000]
 

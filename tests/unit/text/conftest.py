@@ -108,6 +108,11 @@ SEPARABLE: dict[str, Build] = {
     "chinese cased": words("zh", lowercase=False),
     "chinese in form": words("zh", form=ALL_STEPS),
     "chinese by jieba": words("zh", segmenter="jieba"),
+    **{
+        name: words(code)
+        for name, code in [("french", "fr"), ("german", "de"), ("russian", "ru"), ("turkish", "tr"), ("arabic", "ar")]
+    },
+    **{name: words(code) for name, code in [("persian", "fa"), ("hindi", "hi"), ("japanese", "ja"), ("korean", "ko")]},
     "bert": bert(),
     "bert cased": bert(lowercase=False, strip_accents=False),
     "bert as it is": bert(lowercase=False, strip_accents=True, clean=False, chinese=False),

@@ -8,6 +8,7 @@ from matplotlib.patches import Rectangle
 
 from limbeck.report import wording
 from limbeck.report.plots.drawing import COLOURS, DASHED, INK, MARKERS, canvas, drawing, end_at_100, legend, short, svg
+from limbeck.text.language import WITHOUT_SPACES
 
 SMALLEST, LARGEST = 8.0, 90.0  # areas of marks, by their number of rows
 
@@ -146,7 +147,7 @@ def accuracy_by_length(report: Mapping[str, Any]) -> str | None:
     known = [entry for entry in report["models"] if entry.get("by_length")]
     if not known:
         return None
-    unit = "characters" if report["corpus"]["language"] == "zh" else "words"
+    unit = "characters" if report["corpus"]["language"] in WITHOUT_SPACES else "words"
     # The teacher comes first and need not have answered all rows; the last model has all groups.
     groups = known[-1]["by_length"]
     with drawing():

@@ -11,11 +11,22 @@
 
 #include "memory.hpp"
 
-// On other platforms the extension is built without kernels, and has no level.
+// What the compiler has kernels for, beside those for any CPU.
 #if (defined(__x86_64__) || defined(__amd64__)) && (defined(__GNUC__) || defined(__clang__))
 #define LIMBECK_X86 1
 #else
 #define LIMBECK_X86 0
+#endif
+// Compilers that know the 256-bit form of VNNI that needs no AVX-512.
+#if LIMBECK_X86 && (defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11)
+#define LIMBECK_AVX_VNNI 1
+#else
+#define LIMBECK_AVX_VNNI 0
+#endif
+#if defined(__aarch64__) && defined(__AARCH64EL__) && (defined(__GNUC__) || defined(__clang__))
+#define LIMBECK_ARM 1
+#else
+#define LIMBECK_ARM 0
 #endif
 
 namespace limbeck {
@@ -88,7 +99,8 @@ struct Windows {
 struct Kernels {
     int lanes;
     int most_texts;  // of a group
-    bool fits_wide;  // bytes beyond ±63 are multiplied as quickly as others
+    bool fits_wide;      // bytes beyond ±63 are multiplied as quickly as others
+    bool signed_inputs;  // bytes are multiplied with their sign: inputs have no offset
     void (*multiply)(const Product&);
     void (*lstm)(const Steps&);
     void (*gru)(const Steps&);
@@ -102,9 +114,17 @@ struct Kernels {
     float (*relevance)(const float* asked, const float* question, long width);
 };
 
+const Kernels& kernels_scalar();
 #if LIMBECK_X86
 const Kernels& kernels_avx2();
 const Kernels& kernels_avx512();
+#endif
+#if LIMBECK_AVX_VNNI
+const Kernels& kernels_avx_vnni();
+#endif
+#if LIMBECK_ARM
+const Kernels& kernels_neon();
+const Kernels& kernels_neon_dot();
 #endif
 
 }  // namespace limbeck

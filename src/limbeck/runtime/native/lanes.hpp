@@ -1,7 +1,5 @@
-// What both levels share: how their functions are inlined, and the polynomials of 2 to the power of x.
+// What all levels share: how their functions are inlined, and the polynomials of 2 to the power of x.
 #pragma once
-
-#include <immintrin.h>
 
 #include <cstdint>
 #include <cstring>
@@ -12,9 +10,6 @@
 #else
 #define LIMBECK_UNROLLED _Pragma("GCC unroll 16")
 #endif
-
-// Keeps the compiler from reading a value again from memory wherever it is used.
-#define LIMBECK_IN_REGISTER(value) __asm__("" : "+v"(value))
 
 namespace limbeck {
 

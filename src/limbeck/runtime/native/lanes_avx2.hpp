@@ -1,13 +1,15 @@
 // The words that the kernels are written in, for AVX2 with FMA and F16C.
 #pragma once
 
+#include <immintrin.h>
+
 #include "lanes.hpp"
 
 namespace limbeck {
 
 struct Avx2 {
     static constexpr int lanes = 8, most_texts = 2;  // more of them want more than the sixteen registers
-    static constexpr bool fits_wide = false, looks_up = false;
+    static constexpr bool fits_wide = false, signed_inputs = false, looks_up = false;
     using Floats = __m256;
     using Integers = __m256i;
 
@@ -33,6 +35,10 @@ struct Avx2 {
     }
     static LIMBECK_INLINE Floats halves_swapped(Floats a) { return _mm256_permute2f128_ps(a, a, 0x01); }
     static LIMBECK_INLINE Integers halves_swapped(Integers a) { return _mm256_permute2x128_si256(a, a, 0x01); }
+
+    // Keeps the compiler from reading a value again from memory wherever it is used.
+    static LIMBECK_INLINE void in_register(Floats& a) { __asm__("" : "+v"(a)); }
+    static LIMBECK_INLINE void in_register(Integers& a) { __asm__("" : "+v"(a)); }
 
     template <bool PRECISE>
     static LIMBECK_INLINE Floats quotient(Floats a, Floats b) {

@@ -1,6 +1,8 @@
 // The words that the kernels are written in, for AVX-512 with VNNI.
 #pragma once
 
+#include <immintrin.h>
+
 #include "lanes.hpp"
 #include "sigmoid.hpp"
 
@@ -8,7 +10,7 @@ namespace limbeck {
 
 struct Avx512 {
     static constexpr int lanes = 16, most_texts = 4;
-    static constexpr bool fits_wide = true, looks_up = true;
+    static constexpr bool fits_wide = true, signed_inputs = false, looks_up = true;
     using Floats = __m512;
     using Integers = __m512i;
 
@@ -30,6 +32,10 @@ struct Avx512 {
     static LIMBECK_INLINE float sum(Floats a) { return _mm512_reduce_add_ps(a); }
     static LIMBECK_INLINE Floats halves_swapped(Floats a) { return _mm512_shuffle_f32x4(a, a, 0x4e); }
     static LIMBECK_INLINE Integers halves_swapped(Integers a) { return _mm512_shuffle_i32x4(a, a, 0x4e); }
+
+    // Keeps the compiler from reading a value again from memory wherever it is used.
+    static LIMBECK_INLINE void in_register(Floats& a) { __asm__("" : "+v"(a)); }
+    static LIMBECK_INLINE void in_register(Integers& a) { __asm__("" : "+v"(a)); }
 
     template <bool PRECISE>  // what need not be precise is looked up
     static LIMBECK_INLINE Floats quotient(Floats a, Floats b) {

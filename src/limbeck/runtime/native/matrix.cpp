@@ -35,7 +35,7 @@ void pack_floats(Matrix& matrix, const Weights& weights, const std::vector<Outpu
 
 void pack_bytes(Matrix& matrix, const Weights& weights, const std::vector<Output>& outputs,
                 const std::vector<long>& inputs, const Kernels& kernels) {
-    matrix.input_offset = kernels.fits_wide || matrix.narrow ? 128 : 0;
+    matrix.input_offset = !kernels.signed_inputs && (kernels.fits_wide || matrix.narrow) ? 128 : 0;
     matrix.weights = Block<char>(matrix.vectors * kernels.lanes * matrix.inputs);
     for (long vector = 0; vector < matrix.vectors; ++vector)
         each_place(matrix, vector, kernels.lanes, [&](int lane, long input, long place) {

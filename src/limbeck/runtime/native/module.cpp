@@ -157,8 +157,26 @@ PyObject* folded_bytes(PyObject* self, PyObject*) {
 }
 
 PyObject* level(PyObject*, PyObject*) {
-    const std::string name = best_level();
-    return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    return as_python_errors<PyObject*>(nullptr, [] {
+        const std::string name = levels_here().front();
+        return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    });
+}
+
+PyObject* levels(PyObject*, PyObject*) {
+    return as_python_errors<PyObject*>(nullptr, [&] {
+        PyObject* list = PyList_New(0);
+        if (list == nullptr) throw PythonError();
+        for (const std::string& name : levels_here()) {
+            PyObject* item = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+            const bool added = item != nullptr && PyList_Append(list, item) == 0;
+            Py_XDECREF(item);
+            if (added) continue;
+            Py_DECREF(list);
+            throw PythonError();
+        }
+        return list;
+    });
 }
 
 PyMethodDef METHODS[] = {
@@ -193,6 +211,7 @@ int fill(PyObject* module) {
 
 PyMethodDef FUNCTIONS[] = {
     {"level", level, METH_NOARGS, "The best level of this CPU."},
+    {"levels", levels, METH_NOARGS, "The levels that this CPU has, the best one first."},
     {"decisions", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(decisions)), METH_FASTCALL,
      "The best label of each row, or none."},
     {nullptr, nullptr, 0, nullptr},
@@ -204,7 +223,7 @@ PyModuleDef_Slot SLOTS[] = {
 };
 
 PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, "_native", "Students of words on CPUs with AVX2 or AVX-512 VNNI.", 0, FUNCTIONS, SLOTS,
+    PyModuleDef_HEAD_INIT, "_native", "Students of words, for every level of instructions.", 0, FUNCTIONS, SLOTS,
     nullptr,               nullptr,   nullptr,
 };
 

@@ -18,7 +18,7 @@ LIMBECK_INLINE void add_floats(const float* weights, long inputs, const float* c
         LIMBECK_UNROLLED
         for (int vector = 0; vector < VECTORS; ++vector) {
             typename Lanes::Floats weight = Lanes::load(weights + vector * Lanes::lanes);
-            if constexpr (ROWS > 1) LIMBECK_IN_REGISTER(weight);
+            if constexpr (ROWS > 1) Lanes::in_register(weight);
             LIMBECK_UNROLLED
             for (int row = 0; row < ROWS; ++row)
                 sums[row][vector] = Lanes::multiply_add(weight, number[row], sums[row][vector]);
@@ -36,7 +36,7 @@ LIMBECK_INLINE void add_four_bytes(const char* weights, long input, const std::u
     LIMBECK_UNROLLED
     for (int vector = 0; vector < VECTORS; ++vector) {
         typename Lanes::Integers weight = Lanes::load_integers(weights + vector * 4 * Lanes::lanes);
-        if constexpr (ROWS > 1) LIMBECK_IN_REGISTER(weight);
+        if constexpr (ROWS > 1) Lanes::in_register(weight);
         LIMBECK_UNROLLED
         for (int row = 0; row < ROWS; ++row)
             sums[row][vector] = Lanes::template dot<WIDE>(sums[row][vector], numbers[row], weight);

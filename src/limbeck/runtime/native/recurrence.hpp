@@ -92,7 +92,7 @@ struct Step {
         keep_state<Lanes, BYTES>(state, walker, steps, unit);
         const char* ahead = static_cast<const char*>(gates_ahead[text]) + place * SIZE;
         for (int byte = 0; byte < Cell::gates * Lanes::lanes * SIZE; byte += static_cast<int>(LINE))
-            _mm_prefetch(ahead + byte, _MM_HINT_T1);
+            __builtin_prefetch(ahead + byte, 0, 2);  // to be read, and kept in the second cache
     }
 };
 
@@ -136,6 +136,7 @@ constexpr Kernels kernels_for() {
     kernels.lanes = Lanes::lanes;
     kernels.most_texts = Lanes::most_texts;
     kernels.fits_wide = Lanes::fits_wide;
+    kernels.signed_inputs = Lanes::signed_inputs;
     kernels.multiply = multiply<Lanes>;
     kernels.lstm = walk_group<Lanes, Lstm>;
     kernels.gru = walk_group<Lanes, Gru>;

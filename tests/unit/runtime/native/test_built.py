@@ -19,11 +19,12 @@ def test_where_there_is_a_compiler_there_is_the_extension() -> None:
     assert importlib.util.find_spec("limbeck.runtime._native"), "build it: python setup.py build_ext --inplace"
 
 
-def test_the_level_is_one_that_is_known() -> None:
+def test_the_levels_are_those_of_this_processor_the_best_one_first() -> None:
     native = pytest.importorskip("limbeck.runtime._native")
 
-    known = {"avx512-vnni", "avx2", ""} if platform.machine() in ("x86_64", "AMD64") else {""}
-    assert native.level() in known
+    known = {"x86_64": ["avx512-vnni", "avx-vnni", "avx2"], "aarch64": ["neon-dot", "neon"]}.get(platform.machine(), [])
+    assert native.levels() == [name for name in [*known, "scalar"] if name in native.levels()]
+    assert native.level() == native.levels()[0]
 
 
 @pytest.mark.usefixtures("extension")

@@ -11,17 +11,31 @@ const NOT = `[nN]'[tT](?!${INSIDE})`;
 const CLITIC =
   `'(?:[sSſ]|[mM]|[dD]|[lL]{2}|[rR][eE]|[vV][eE])(?!${INSIDE})` + `|[cC][aA][nN](?=[nN][oO][tT](?!${INSIDE}))`;
 const ENGLISH = `${NOT}|${CLITIC}|\\p{Script=Han}|${NUMBER}|${FIRST}(?:(?!${NOT})${INSIDE}){0,99}|${MARK}`;
+const ELIDED = `(?:${FIRST}){1,12}'(?=${FIRST})|${ENGLISH}`;
+const SPACED = `${NUMBER}|[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}]{0,999}|${MARK}`;
+const JAPANESE =
+  `\\p{Script=Han}{1,999}|[ぁ-ゟ]{1,999}|[ァ-ヿㇰ-ㇿ]{1,999}|${NUMBER}|${FIRST}(?:${INSIDE}){0,99}|${MARK}`;
 const CHINESE = `\\p{Script=Han}{1,999}|${NUMBER}|${FIRST}(?:${INSIDE}){0,99}|${MARK}`;
 
 const BEGINNINGS = [
   // how an expression of tokenizer.json begins → what it is here
   ["(?i:n't)(?!", () => new RegExp(ENGLISH, "gu")],
-  ["\\p{Han}{1,999}|", () => new RegExp(CHINESE, "gu")],
+  ["[\\p{L}\\p{N}&&[^\\p{Han}]]{1,12}'(?=", () => new RegExp(ELIDED, "gu")],
+  ["\\p{Nd}{1,20}(?:[.,]\\p{Nd}{1,20}){1,9}|[\\p{L}\\p{N}][\\p{L}\\p{M}\\p{N}]{0,999}|", () => new RegExp(SPACED, "gu")],
+  ["\\p{Han}{1,999}|[ぁ-ゟ]", () => new RegExp(JAPANESE, "gu")],
+  ["\\p{Han}{1,999}|\\p{Nd}", () => new RegExp(CHINESE, "gu")],
 ];
 const WHOLE = {
   "[‘’ʼ`´]": () => /[‘’ʼ`´]/gu,
   "''|[“”]": () => /''|[“”]/gu,
   " {2,}": () => / {2,}/gu,
+  // What languages do not tell apart: spaces in numbers, vowel signs, stress, joiners, forms of a letter.
+  "(?<=\\p{Nd})[\\u00A0\\u2009\\u202F](?=\\p{Nd}{3}(?!\\p{Nd}))": () =>
+    /(?<=\p{Nd})[\u00A0\u2009\u202F](?=\p{Nd}{3}(?!\p{Nd}))/gu,
+  "[\\u0640\\u064B-\\u0652\\u0670]": () => /[\u0640\u064B-\u0652\u0670]/gu,
+  "\\u0301": () => /\u0301/gu,
+  "[\\u200C\\u200D]": () => /[\u200C\u200D]/gu,
+  "[أإآٱ]": () => /[أإآٱ]/gu,
 };
 const PLACE = "(?<=[^ \\t\\n\\x0b\\x0c\\r\\x1c-\\x1f"; // how the one expression begins that spaces punctuation
 

@@ -119,9 +119,10 @@ def test_the_page_compares_the_cases_that_all_models_have(
     monkeypatch.setattr(page_of, "PAGE", tmp_path / "arena.md")
     monkeypatch.setattr(page_of, "PICTURE", tmp_path / "arena.svg")
 
-    page_of.write_page(collected(entry("cpu", 30), entry("cpu", 10, seed=1), entry("tfidf", 20)))
+    unpaired = entry("tfidf", 40, seed=2)
+    page_of.write_page(collected(entry("cpu", 30), entry("cpu", 10, seed=1), entry("tfidf", 20), unpaired))
 
     page = (tmp_path / "arena.md").read_text(encoding="utf-8")
     assert "| 300 rows | 1 | Limbeck, draft without a GPU | 75.0 |" in page  # not seed 1, which tfidf lacks
-    assert "| toy | 300 | 2 | bilstm-int8 | 50.0 | 50.0 | 90.0 |" in page
+    assert "| toy | 300 | 2 | bilstm-int8 | 50.0 | 50.0 | 90.0 |" in page  # without seed 2, which only tfidf has
     assert (tmp_path / "arena.svg").is_file()

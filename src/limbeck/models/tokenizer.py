@@ -131,7 +131,7 @@ def _restore_special_tokens(tokenizer: Any, *, folder: Path, config: Any) -> Non
     """
     if (folder / FILE).is_file():
         own = Tokenizer.from_file(str(folder / FILE))
-        if own.num_special_tokens_to_add(is_pair=True):
+        if any(own.num_special_tokens_to_add(is_pair=is_pair) for is_pair in (False, True)):
             tokenizer.backend_tokenizer.post_processor = own.post_processor
     elif config.model_type == "deberta":
         first, last = tokenizer.cls_token, tokenizer.sep_token

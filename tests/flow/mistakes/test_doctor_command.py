@@ -16,7 +16,10 @@ def test_a_healthy_run_is_called_fine(toy: Any, limbeck: Command) -> None:
     serious = [finding for finding in shown["findings"] if finding["level"] != "note" and finding["check"] != "noise"]
     assert answer.code == 0
     assert serious == []
-    assert shown["not_checked"] == {"copies": "the recipe has no [augmentation]"}
+    assert shown["not_checked"] == {
+        "abstaining": "the recipe has no [export.abstain]",
+        "copies": "the recipe has no [augmentation]",
+    }
 
 
 def test_a_sound_recipe_passes_before_its_run(toy: Any, limbeck: Command) -> None:

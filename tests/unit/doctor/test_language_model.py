@@ -15,6 +15,7 @@ class OfNames:
     """A corpus of which only the classes are looked at."""
 
     labels = ("cheap", "dear", "free")
+    scale = None
 
 
 def found(make_known: Make, classes: list[int], positions: list[int] | None, labelled: list[int]) -> list[str]:

@@ -140,7 +140,7 @@ def test_the_exported_folder_keeps_within_the_limit_and_fills_it(
     vocabulary = vocabulary_of(recipe, corpus, teacher, tmp_path / "vocabulary")
 
     model = exported(recipe, corpus, vocabulary, tmp_path, precision=precision)
-    spared = 0.012  # the allowance for the two cards and the profile, and less than a word
+    spared = 0.016  # the allowance for the two cards and the profile, and less than a word
     assert most - spared < model.size_mb() <= most
     assert 100 < vocabulary.facts["tokens"] < vocabulary.facts["tokens_without_limit"]
 
@@ -181,13 +181,13 @@ def test_a_transformers_pieces_are_cut_too(
 ) -> None:
     monkeypatch.setattr(size_limit, "MIN_TOKENS", 20)  # the toy teacher has letters and few words
     section = {"kind": "transformer", "layers": 1, "vocabulary": {"kind": "pieces", "min_count": 1}}
-    most = 0.0565
+    most = 0.0601
     recipe = recipe_of({**section, "max_size_mb": most}, teacher=teacher.folder)
 
     vocabulary = vocabulary_of(recipe, corpus, teacher, tmp_path / "vocabulary")
 
     model = exported(recipe, corpus, vocabulary, tmp_path, precision="int8", teacher=teacher)
-    assert most - 0.012 < model.size_mb() <= most
+    assert most - 0.016 < model.size_mb() <= most
     assert 20 < vocabulary.facts["tokens"] < vocabulary.facts["tokens_without_limit"]
 
 

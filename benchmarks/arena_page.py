@@ -31,10 +31,10 @@ python benchmarks/arena.py --collect
 python benchmarks/arena.py --write-page
 ```
 
-Both drafts were trained on a GPU, many runs at a time, so they have no minutes and no times of a text here; what a draft
-for machines without a GPU plans was not cut. Its teacher is all-MiniLM-L6-v2, that of the other all-mpnet-base-v2. No
-encoder for German was at hand: germeval2018 has a linear teacher, and its runs are older than the parts into which
-German words are cut today.
+Both drafts were trained on a GPU, many runs at a time, so they have no minutes and no times of a text here; what a
+draft for machines without a GPU plans was not cut. Its teacher is all-MiniLM-L6-v2, that of the other
+all-mpnet-base-v2. No encoder for German was at hand: germeval2018 has a linear teacher, and its runs are older than the
+parts into which German words are cut today.
 
 Limbeck's model is `models/best`, as the draft chose it by dev; only the seeds are set, and there is one student of each
 kind, also where a draft has three seeds. `tfidf` is TF-IDF of words
@@ -151,8 +151,8 @@ def lost(entries: Sequence[Entry]) -> str:
         and entry["accuracy"] > own["accuracy"]
         and p < SIGNIFICANT
     ]
-    said = "Rivals below a millisecond, or without a measured time, that are significantly better (McNemar, 5 %) than the shipped model:"
-    return "\n".join([f"{said}\n", *(found or ["none."])])
+    said = "Rivals below a millisecond, or without a measured time, that are significantly better (McNemar, 5 %)"
+    return "\n".join([f"{said} than the shipped model:\n", *(found or ["none."])])
 
 
 def _draw(entries: Sequence[Entry], cuts: Sequence[str]) -> None:

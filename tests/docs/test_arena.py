@@ -126,3 +126,16 @@ def test_the_page_compares_the_cases_that_all_models_have(
     assert "| 300 rows | 1 | Limbeck, draft without a GPU | 75.0 |" in page  # not seed 1, which tfidf lacks
     assert "| toy | 300 | 2 | bilstm-int8 | 50.0 | 50.0 | 90.0 |" in page  # without seed 2, which only tfidf has
     assert (tmp_path / "arena.svg").is_file()
+
+
+def test_the_page_in_the_docs_is_the_one_that_the_committed_numbers_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page_of = script("arena_page")
+    committed = page_of.PAGE.read_text(encoding="utf-8")
+    monkeypatch.setattr(page_of, "PAGE", tmp_path / "arena.md")
+    monkeypatch.setattr(page_of, "PICTURE", tmp_path / "arena.svg")
+
+    page_of.write_page(json.loads(script("arena").RESULTS.read_text(encoding="utf-8")))
+
+    assert (tmp_path / "arena.md").read_text(encoding="utf-8") == committed, "run benchmarks/arena.py --write-page"

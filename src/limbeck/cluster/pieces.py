@@ -128,7 +128,7 @@ def _table(piece: Piece, stream: Any) -> RawTable:
 
 
 def _no_rows(positions: Sequence[int]) -> Iterator[Any]:
-    raise NotImplementedError(f"columns {positions}: pieces are read in batches")
+    raise ValueError(f"columns {positions}: pieces are read in batches")
 
 
 def _row_groups(file: InputFile) -> Iterator[tuple[int, ...]]:

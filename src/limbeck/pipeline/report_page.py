@@ -25,11 +25,15 @@ def complete_report_page(run: Path) -> None:
     again takes it over."""
     report = Report(run / "report")
     manifest = read_manifest(report.folder, kind="report")
-    if report.html.is_file():
-        is_there = MARK in report.html.read_text(encoding="utf-8", errors="replace")
-        if is_there or _review(run, corpus=manifest.key.inputs.get("corpus")) is None:
-            return
+    if report.html.is_file() and (has_review(run) or _review(run, corpus=manifest.key.inputs.get("corpus")) is None):
+        return
     write_report_page(run)
+
+
+def has_review(run: Path) -> bool:
+    """Whether RUN/report/report.html is there, and shows a review."""
+    html = Report(run / "report").html
+    return html.is_file() and MARK in html.read_text(encoding="utf-8", errors="replace")
 
 
 def write_report_page(run: Path) -> bool:

@@ -6,7 +6,9 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.text import Text
 
+from limbeck.artifacts.report import Report
 from limbeck.errors import in_shell, some
+from limbeck.pipeline.report_page import has_review
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of
 from limbeck.report.tables.terminal import print_grid
 from limbeck.report.wording import percent
@@ -51,9 +53,8 @@ def _print_places(found: Review, console: Console) -> None:
     if found.next_rows:
         lines.append((found.folder / NEXT, f"rows worth labelling next: {len(found.next_rows):,}; fill label"))
     lines.append((found.folder / PAGE, "all of this as a page"))
-    report = found.folder.parent / "report" / "report.html"
-    if report.is_file():
-        lines.append((report, "the report, with the surest of it"))
+    if has_review(found.folder.parent):
+        lines.append((Report(found.folder.parent / "report").html, "the report, with the surest of it"))
     for path, what in lines:
         console.print(Text.assemble((str(path), "bold"), f"  {what}"), soft_wrap=True)
     if not found.next_rows:

@@ -10,7 +10,7 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import MANIFEST, Key, faults_of, fingerprint_of, read_manifest
 from limbeck.artifacts.report import save_report
 from limbeck.pipeline import report_page as room
-from limbeck.pipeline.report_page import MARK, REVIEW, complete_report_page, keep_review, write_report_page
+from limbeck.pipeline.report_page import MARK, REVIEW, complete_report_page, has_review, keep_review, write_report_page
 
 CONTENT = {"rows": [], "judged": ["train: 1 of 10 labels look wrong"]}
 
@@ -72,6 +72,7 @@ def test_a_run_completes_the_page_where_something_is_missing(run: Path) -> None:
     page.write_text(MARK, encoding="utf-8")
     complete_report_page(run)
     assert page.read_text(encoding="utf-8") == MARK
+    assert has_review(run)
 
 
 def test_the_page_of_an_earlier_version_is_left_as_it_is(run: Path) -> None:
@@ -85,3 +86,4 @@ def test_the_page_of_an_earlier_version_is_left_as_it_is(run: Path) -> None:
 
     assert not write_report_page(run)
     assert (run / "report" / "report.html").read_text(encoding="utf-8") == "at first"
+    assert not has_review(run)

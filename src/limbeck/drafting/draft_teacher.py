@@ -23,6 +23,9 @@ EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a
 TEACHER_EPOCHS = 5  # at most: ten were no better for few rows (docs/teacher.md#which-epoch-is-kept)
 # Without a GPU: a few minutes of two cores, on which fine-tuning the offline encoder reads about 2,400 tokens a second.
 FINE_TUNED_TOKENS = 600_000
+# Few rows leave much to chance: small encoders gain from the mean of several fine-tunings, larger ones hardly
+# (docs/teacher.md#several-fine-tunings). In all they read so many tokens at most, and `minutes` cuts them first.
+FINE_TUNINGS, TOKENS_OF_ALL = 3, 1_200_000
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,13 @@ def _fine_tuning(found: Inspection, *, gpu: bool, small: bool) -> list[str]:
     most_tokens = FINE_TUNED_TOKENS * 2 // 3 if found.is_long else FINE_TUNED_TOKENS  # long texts take longer per token
     most_rows = TEACHER_EPOCHS * found.rows if gpu else most_tokens // tokens_of(found)
     remark = "so many fit into some minutes without a GPU; the others teach through the teacher's labels"
+    epochs = max(1, min(TEACHER_EPOCHS, most_rows // found.rows))
+    times = TOKENS_OF_ALL // (epochs * found.rows * tokens_of(found)) if small and epochs == TEACHER_EPOCHS else 1
+    several = "from that start; the mean of their weights is the teacher, who leaves less to chance on few rows"
     return [
         line("head", "mean", "fitted on the frozen encoder first; fine-tuning starts from there"),
-        line("epochs", max(1, min(TEACHER_EPOCHS, most_rows // found.rows))),
+        *([line("fine_tunings", min(FINE_TUNINGS, times), several)] if times > 1 else []),
+        line("epochs", epochs),
         KEEP_LATEST,
         *([line("max_rows", most_rows, remark)] if most_rows < found.rows else []),
         f"learning_rate = {'2e-4' if small else '5e-5'}",

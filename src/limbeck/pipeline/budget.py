@@ -40,7 +40,13 @@ NGRAMS_COST = 0.3  # of a Bi-LSTM's time for a row
 TIMED_ROWS = 192
 PLANNED_KEYS = frozenset(
     {
-        *("teacher.epochs", "teacher.max_rows", "distillation.epochs", "distillation.baseline_epochs"),
+        *(
+            "teacher.epochs",
+            "teacher.fine_tunings",
+            "teacher.max_rows",
+            "distillation.epochs",
+            "distillation.baseline_epochs",
+        ),
         *("augmentation.copies", "augmentation.rows", "transfer.rows", "transfer.pool"),
         *("labeling.train_rows", "corpus.max_rows"),
     }
@@ -85,12 +91,14 @@ class Amounts:
     fewest_rows: int = FEWEST_ROWS
     baseline_epochs: int = 0  # 0: as many as the student
     has_epochs: bool = True  # whether the teacher is trained in epochs, of which there may be more or fewer
+    fine_tunings: int = 1  # of the teacher, which is their mean; more are never planned than the recipe has
 
     def seconds(self, rates: Rates) -> float:
         """How long it takes."""
         read = self.labelled + self.train * self.copies + self.transfer
-        fine_tuning = self.teacher_rows * self.teacher_epochs / rates.fine_tuning
-        asked = self.teacher_rows + read + self.dev * (1 + self.teacher_epochs) + self.test
+        epochs = self.teacher_epochs * self.fine_tunings
+        fine_tuning = self.teacher_rows * epochs / rates.fine_tuning
+        asked = self.teacher_rows * self.fine_tunings + read + self.dev * (1 + epochs) + self.test
         training = self.student_epochs * read * self.students
         training += (self.baseline_epochs or self.student_epochs) * self.train * self.baselines
         return (
@@ -103,16 +111,20 @@ class Amounts:
         )
 
     def scaled(self, scale: float, *, least_steps: float = FEWEST_STEPS) -> "Amounts":
-        """More or less of everything that can be changed, but `least_steps` of the teacher (rows times epochs). Of the
-        teacher whole epochs go first, then rows of a single one; of what it answers copies and other text, then rows of
-        train."""
-        asked = self.teacher_rows * self.teacher_epochs
-        steps = max(min(asked, least_steps), asked * (scale if self.has_epochs else 1))
+        """More or less of everything that can be changed, but `least_steps` of the teacher (rows times epochs times
+        fine-tunings). Of the teacher fine-tunings beside the first go first, then whole epochs, then rows of a single
+        one; of what it answers copies and other text, then rows of train."""
+        one = self.teacher_rows * self.teacher_epochs
+        asked = one * self.fine_tunings
+        left = max(min(asked, least_steps), asked * (scale if self.has_epochs else 1))
+        fine_tunings = min(self.fine_tunings, max(1, int(left / one + 1e-9)))
+        steps = min(left / fine_tunings, one * max(1.0, scale))
         epochs = min(MOST_EPOCHS, max(1, int(steps / self.teacher_rows + 1e-9)))
         labelled, extra = self._read(scale)
         return replace(
             self,
             labelled=labelled,
+            fine_tunings=fine_tunings,
             teacher_epochs=epochs,
             teacher_rows=max(2, min(self.teacher_rows, int(steps / epochs))),
             transfer=min(self.transfer, round(self.transfer * extra)),
@@ -227,6 +239,7 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
         teacher_epochs=teacher.epochs if isinstance(teacher, EncoderTeacher) else 1,
         teacher_rows=min((teacher.max_rows if isinstance(teacher, EncoderTeacher) else None) or train, train),
         has_epochs=isinstance(teacher, EncoderTeacher),
+        fine_tunings=teacher.fine_tunings if isinstance(teacher, EncoderTeacher) else 1,
         copies=recipe.augmentation.copies if recipe.augmentation else 0,
         student_epochs=recipe.distillation.epochs,
         students=seeds * sum(NGRAMS_COST if isinstance(one, Ngrams) else 1.0 for one in (student, *recipe.candidates)),
@@ -248,6 +261,8 @@ def overrides_of(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: i
     if chooses and transfer > (kept or 0):
         cut_text["transfer.pool"] = max(1, chosen.transfer)
     of_epochs = {"teacher.epochs": chosen.teacher_epochs}
+    several = recipe.teacher.fine_tunings if isinstance(recipe.teacher, EncoderTeacher) else 1
+    of_epochs |= {"teacher.fine_tunings": chosen.fine_tunings} if chosen.fine_tunings < several else {}
     of_epochs |= {"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}
     keys = {
         **(of_epochs if chosen.has_epochs else {}),
@@ -281,6 +296,7 @@ def in_words(chosen: Amounts, rates: Rates, *, asked: Amounts, minutes: float) -
     answered += [_copies_in_words(chosen, asked)] if asked.copies else []
     answers = f"{' and '.join(answered)}, " if answered else ""
     epochs = f"{amount('teacher_epochs', 'epochs')} of " if asked.has_epochs else ""
+    epochs = f"{amount('fine_tunings', 'times')} {epochs}" if asked.fine_tunings > 1 else epochs
     return (
         f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {amount('train', 'training rows')}{texts}; "
         f"teacher: {epochs}{amount('teacher_rows', 'rows')} at "

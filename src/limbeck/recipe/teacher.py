@@ -90,6 +90,10 @@ class EncoderTeacher(Section):
     fitted head of `head = "mean"` counts as the first of them."""
     patience: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=1)
     """Stop after this many epochs in a row that are not kept. Default: run all epochs."""
+    fine_tunings: Annotated[int, FINE_TUNING] = Field(default=1, ge=1, le=10)
+    """Fine-tune so many times from the fitted head, each with another order of rows and dropout; the mean of their
+    weights is the teacher (Wortsman et al. 2022, arXiv:2203.05482), which costs no more to ask than one. Needs
+    `head = "mean"`: heads that start at random have no mean."""
     max_rows: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=2)
     """Fine-tune on at most this many training rows, drawn at random, but a few of every class. The student still learns
     from all rows. Default: all."""
@@ -162,6 +166,8 @@ class EncoderTeacher(Section):
             )
         if self.head == "mean" and self.pairs == "apart":
             raise ValueError('pairs = "apart" has a head of its own: remove head = "mean"')
+        if self.head != "mean" and self.fine_tunings > 1:
+            raise ValueError('the mean of several fine_tunings needs head = "mean", which gives them one start')
         return self
 
     @model_validator(mode="after")

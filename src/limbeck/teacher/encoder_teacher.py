@@ -13,13 +13,14 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
 from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.teacher.averaged import fine_tune_several
 from limbeck.teacher.checkpoint import checkpoint_fingerprint, find_checkpoint, weights_in
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.fine_tune import fine_tune, judge, label_loss, label_tensor, start_encoder
 from limbeck.teacher.loading import load_ready
 from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, labelled, scale_fact
 from limbeck.training.device import accelerator_for, per_second, training_device
-from limbeck.training.epochs import is_rising, on_dev, rise_in_words
+from limbeck.training.epochs import is_rising, kept_entry, on_dev, rise_in_words
 from limbeck.training.optimiser import optimiser_for
 from limbeck.training.skill import rows_of_others
 
@@ -45,21 +46,18 @@ def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolde
             history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"], by_macro_f1=corpus.is_uneven)}]
         else:
             checkpoint = Path(section.checkpoint).name
-            history = fine_tune(
-                encoder,
-                started,
-                corpus=corpus,
-                work=scratch / WORK,
-                reporter=reporter,
-                tracks=given.tracks,
-                name=checkpoint if given.out.name == "teacher" else given.out.name,  # members go by their own
-            )
+            where: Any = {"corpus": corpus, "work": scratch / WORK, "reporter": reporter, "tracks": given.tracks}
+            where |= {"name": checkpoint if given.out.name == "teacher" else given.out.name}  # members have their own
+            if section.fine_tunings > 1:
+                encoder, history = fine_tune_several(started, **where)
+            else:
+                history = fine_tune(encoder, started, **where)
         encoder.save(scratch)
         facts = _facts(encoder, section, corpus=corpus, history=history)
         save_teacher_facts(scratch, facts)
         (scratch / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")
     size = (facts.parameters or 0) / 1e6
-    reporter.note(f"  teacher {facts.name}: {on_dev(_kept(history))}, {size:.1f}M parameters")
+    reporter.note(f"  teacher {facts.name}: {on_dev(kept_entry(history))}, {size:.1f}M parameters")
     if facts.still_learning:
         reporter.note(f"  still learning when training ended: {rise_in_words(history)}; more epochs may help")
     return TeacherFolder(given.out)
@@ -120,13 +118,8 @@ def _ready(folder: Path, section: EncoderTeacher, corpus: Corpus) -> Encoder:
     return encoder
 
 
-def _kept(history: list[dict[str, Any]]) -> dict[str, Any]:
-    """The entry of the epoch whose weights the teacher has."""
-    return next((entry for entry in history if entry.get("kept")), history[-1])
-
-
 def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history: list[dict[str, Any]]) -> TeacherFacts:
-    best, dev = _kept(history), labelled(corpus.splits["dev"])
+    best, dev = kept_entry(history), labelled(corpus.splits["dev"])
     return TeacherFacts(
         name=Path(section.checkpoint).name,
         kind="encoder",

@@ -95,6 +95,7 @@ def _not_in_name(member: AnyMember) -> set[str]:
     usual = {
         "pretraining": None,
         "pairs": "together",
+        "fine_tunings": 1,
     }  # keys that were added later: with these values names are as before
     not_given = {key for key, value in usual.items() if getattr(member, key, value) == value}
     return {

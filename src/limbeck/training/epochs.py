@@ -95,13 +95,21 @@ def on_dev(entry: dict[str, Any], *, after: str = "") -> str:
     return f"{entry['dev_accuracy']:.1%} on dev{after}{chosen_by}"
 
 
+AVERAGED = "averaged"  # in the entry of a mean of weights, which is no epoch: of how many
+
+
+def kept_entry(history: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The entry of the epoch whose weights the model has."""
+    return next((entry for entry in history if entry.get("kept")), history[-1])
+
+
 MIN_RISE = 0.005  # of the score on dev, from the best epoch before to the last one
 MIN_ROWS = 2  # such a rise must be more than this many rows
 
 
 def is_rising(history: Sequence[Mapping[str, Any]], *, rows: int) -> bool:
     """Whether the last epoch is better on dev than the best before it, by more than half a point and two rows."""
-    scores = [score_of(epoch) for epoch in history]
+    scores = [score_of(epoch) for epoch in history if AVERAGED not in epoch]
     if len(scores) < 2:
         return False
     rise = scores[-1] - max(scores[:-1])
@@ -117,6 +125,7 @@ def score_of(epoch: Mapping[str, Any]) -> float:
 def rise_in_words(history: Sequence[Mapping[str, Any]]) -> str:
     """For a history that is rising: dev before and after the last epoch, and the loss if that was still falling too.
     A head that was fitted before the first epoch is not counted as one."""
+    history = [epoch for epoch in history if AVERAGED not in epoch]
     scores = [score_of(epoch) for epoch in history]
     trained = [epoch for epoch in history if epoch.get("epoch") != 0]
     losses = [epoch["loss"] for epoch in trained[-2:] if "loss" in epoch]

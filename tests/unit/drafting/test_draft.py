@@ -12,7 +12,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
 from limbeck.drafting import draft, draft_teacher, draft_transfer
 from limbeck.drafting.draft import draft_recipe
-from limbeck.drafting.draft_teacher import chosen_teacher
+from limbeck.drafting.draft_teacher import DraftedTeacher, chosen_teacher
 from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.drafting.unlabelled import look_at_text
@@ -206,6 +206,21 @@ def test_logits_are_learned_where_they_were_better(english: Inspection, changed:
 @pytest.mark.usefixtures("gpu")
 def test_a_gpu_gets_the_settings_that_won(english: Inspection) -> None:
     assert settings(drafted(replace(english, rows=20_000))) == (300, False, 12, 256, [0, 1, 2])
+
+
+@pytest.mark.parametrize(("rows", "times"), [(300, 3), (4_000, 3), (6_000, 2), (20_000, 1)])
+def test_a_small_teacher_of_few_rows_is_the_mean_of_several_fine_tunings(
+    english: Inspection, monkeypatch: pytest.MonkeyPatch, rows: int, times: int
+) -> None:
+    found = replace(english, rows=rows, median_words=8, long_words=20)
+    large = DraftedTeacher("sentence-transformers/all-mpnet-base-v2")
+
+    monkeypatch.setattr(draft, "chosen_teacher", lambda *_, **__: DraftedTeacher("all-MiniLM-L6-v2", is_small=True))
+    small = encoder(drafted(found))
+    monkeypatch.setattr(draft, "chosen_teacher", lambda *_, **__: large)
+
+    assert small.fine_tunings == times
+    assert encoder(drafted(found)).fine_tunings == 1
 
 
 @pytest.mark.usefixtures("gpu")

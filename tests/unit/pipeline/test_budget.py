@@ -92,6 +92,30 @@ def test_a_teacher_that_takes_little_of_the_time_is_not_cut() -> None:
     assert chosen.copies < 16
 
 
+def test_fine_tunings_beside_the_first_are_cut_before_epochs() -> None:
+    asked = replace(ASKED, fine_tunings=3)
+
+    plans = [plan(asked, RATES, seconds=share * asked.seconds(RATES), may_grow=False) for share in (1, 0.9, 0.5, 0.2)]
+
+    assert [(one.fine_tunings, one.teacher_epochs) for one in plans[:3]] == [(3, 3), (2, 3), (1, 3)]
+    assert plans[3].fine_tunings == 1
+    assert plans[3].teacher_epochs < 3
+    assert all(
+        one.seconds(RATES) <= share * asked.seconds(RATES) for one, share in zip(plans, (1, 0.9, 0.5, 0.2), strict=True)
+    )
+
+
+def test_fine_tunings_of_few_rows_are_not_what_makes_a_run_too_long() -> None:
+    asked = replace(
+        ASKED, train=300, labelled=300, dev=30, teacher_rows=300, copies=20, transfer=60_000, fine_tunings=3
+    )
+
+    chosen = plan(asked, Rates(fine_tuning=260.0, labelling=1_100.0, student=6_000.0), seconds=100)
+
+    assert (chosen.fine_tunings, chosen.teacher_epochs) == (3, 3)
+    assert chosen.transfer < 60_000
+
+
 def test_copies_are_cut_before_rows() -> None:
     some = plan(ASKED, RATES, seconds=0.6 * ASKED.seconds(RATES))
     none = plan(ASKED, RATES, seconds=0.15 * ASKED.seconds(RATES))

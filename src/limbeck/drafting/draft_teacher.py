@@ -21,11 +21,12 @@ THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averag
 GO_ON = 'near_chance = "warn"  # if it only guesses on dev: students that learn from the labels alone may do better'
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 TEACHER_EPOCHS = 5  # at most: ten were no better for few rows (docs/teacher.md#which-epoch-is-kept)
-# Without a GPU: a few minutes of two cores, on which fine-tuning the offline encoder reads about 2,400 tokens a second.
-FINE_TUNED_TOKENS = 600_000
+# Without a GPU: some minutes of two cores, on which fine-tuning the offline encoder reads 2,400 to 3,600 tokens a
+# second. Where that is too long, `minutes` cuts it.
+FINE_TUNED_TOKENS = 1_200_000
 # Few rows leave much to chance: small encoders gain from the mean of several fine-tunings, larger ones hardly
-# (docs/teacher.md#several-fine-tunings). In all they read so many tokens at most, and `minutes` cuts them first.
-FINE_TUNINGS, TOKENS_OF_ALL = 3, 1_200_000
+# (docs/teacher.md#several-fine-tunings). Together they read no more tokens than that either.
+FINE_TUNINGS = 3
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def _fine_tuning(found: Inspection, *, gpu: bool, small: bool) -> list[str]:
     most_rows = TEACHER_EPOCHS * found.rows if gpu else most_tokens // tokens_of(found)
     remark = "so many fit into some minutes without a GPU; the others teach through the teacher's labels"
     epochs = max(1, min(TEACHER_EPOCHS, most_rows // found.rows))
-    times = TOKENS_OF_ALL // (epochs * found.rows * tokens_of(found)) if small and epochs == TEACHER_EPOCHS else 1
+    times = FINE_TUNED_TOKENS // (epochs * found.rows * tokens_of(found)) if small and epochs == TEACHER_EPOCHS else 1
     several = "from that start; the mean of their weights is the teacher, who leaves less to chance on few rows"
     return [
         line("head", "mean", "fitted on the frozen encoder first; fine-tuning starts from there"),

@@ -105,12 +105,16 @@ def kept_entry(history: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 MIN_RISE = 0.005  # of the score on dev, from the best epoch before to the last one
 MIN_ROWS = 2  # such a rise must be more than this many rows
+LEARNED = 0.02  # of the first epoch's loss: below that the rows are known, and more epochs are not what helps
 
 
 def is_rising(history: Sequence[Mapping[str, Any]], *, rows: int) -> bool:
-    """Whether the last epoch is better on dev than the best before it, by more than half a point and two rows."""
-    scores = [score_of(epoch) for epoch in history if AVERAGED not in epoch]
-    if len(scores) < 2:
+    """Whether the last epoch is better on dev than the best before it, by more than half a point and two rows, and
+    there is something left to learn: its loss is not next to nothing."""
+    history = [epoch for epoch in history if AVERAGED not in epoch]
+    scores = [score_of(epoch) for epoch in history]
+    losses = [epoch["loss"] for epoch in history if epoch.get("epoch") != 0 and "loss" in epoch]
+    if len(scores) < 2 or (losses and losses[-1] < LEARNED * losses[0]):
         return False
     rise = scores[-1] - max(scores[:-1])
     return rise > MIN_RISE and round(rise * rows) > MIN_ROWS

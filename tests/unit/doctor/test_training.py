@@ -58,6 +58,20 @@ def test_with_several_labels_a_row_the_score_decides() -> None:
     assert not is_rising(history, rows=100)
 
 
+def test_rows_that_are_known_by_heart_need_no_more_epochs() -> None:
+    rising = [{**epoch, "loss": loss} for epoch, loss in zip(history_of(0.7, 0.8, 0.9), (1.0, 0.3, 0.2), strict=True)]
+    known = [*rising[:2], {**rising[2], "loss": 0.01}]
+
+    assert is_rising(rising, rows=1000)
+    assert not is_rising(known, rows=1000)
+
+
+def test_the_entry_of_a_mean_of_weights_is_no_epoch() -> None:
+    history = history_of(0.7, 0.8, 0.8)
+
+    assert not is_rising([*history, {"dev_accuracy": 0.95, "averaged": 3, "kept": True}], rows=1000)
+
+
 def test_only_the_last_stage_is_looked_at() -> None:
     history = [{"epoch": 1, "stage": 1}, {"epoch": 2, "stage": 2}, {"epoch": 3, "stage": 2}]
 

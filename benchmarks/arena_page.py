@@ -36,7 +36,8 @@ draft for machines without a GPU plans was not cut. Its teacher is all-MiniLM-L6
 all-mpnet-base-v2. No encoder for German was at hand: germeval2018 has a linear teacher, and its runs are older than the
 parts into which German words are cut today. Those were adopted by test rows of germeval2018
 ([text](text.md#the-language)): of runs from then on, that set says less. The weights of all-mpnet-base-v2 were rounded
-to half precision on their way.
+to half precision on their way. All runs are older than the
+[several fine-tunings](teacher.md#several-fine-tunings) and the longer fine-tuning that drafts without a GPU have now.
 
 Limbeck's model is `models/best`, as the draft chose it by dev; only the seeds are set, and there is one student of each
 kind, also where a draft has three seeds. `tfidf` is TF-IDF of words

@@ -296,7 +296,7 @@ def in_words(chosen: Amounts, rates: Rates, *, asked: Amounts, minutes: float) -
     answered += [_copies_in_words(chosen, asked)] if asked.copies else []
     answers = f"{' and '.join(answered)}, " if answered else ""
     epochs = f"{amount('teacher_epochs', 'epochs')} of " if asked.has_epochs else ""
-    epochs = f"{amount('fine_tunings', 'times')} {epochs}" if asked.fine_tunings > 1 else epochs
+    epochs = f"{amount('fine_tunings', 'fine-tunings')}, each {epochs}" if asked.fine_tunings > 1 else epochs
     return (
         f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {amount('train', 'training rows')}{texts}; "
         f"teacher: {epochs}{amount('teacher_rows', 'rows')} at "

@@ -2,13 +2,14 @@
 
 import csv
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from limbeck.annotation.recipes import RecipeOfOtherLabels
-from limbeck.annotation.run import WantedLabels, annotate
+from limbeck.annotation.run import WantedLabels, annotate, forecast
 from limbeck.pipeline import run
 from limbeck.pipeline.label import RowsToLabel
 from limbeck.progress import SilentReporter
@@ -69,6 +70,25 @@ def test_the_report_is_about_the_model_until_a_person_has_checked_some(mails: Pa
     assert [point["asked"] for point in second["labelled_by"]["curve"]] == [100, 160]
     assert second["labelled_by"]["curve"][-1]["right"] == pytest.approx(29 / 30)
     assert 'id="plot-asking"' in Path("runs/mails/report/report.html").read_text(encoding="utf-8")
+
+
+def test_what_it_takes_is_known_before_anything_is_sent_or_written(mails: Path, chat: Any) -> None:
+    prices = ("teacher.prices.input_per_million=10.0", "teacher.prices.output_per_million=20.0")
+    wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny", overrides=prices)
+
+    before = forecast(mails, wanted)
+    few = forecast(mails, replace(wanted, choice="random", most_texts=50))
+
+    assert chat.seen()["requests"] == 0
+    assert [path.name for path in Path().iterdir()] == ["mails.csv"]
+    assert (before.requests, few.requests) == (200, 50 + 40)  # 40 for a person to check
+    assert before.by_votes is not None
+    assert (before.by_votes.requests, before.by_votes.tokens_in) == (5 * 200, 5 * before.tokens_in)
+    annotate(mails, wanted, reporter=SilentReporter())
+    seen = chat.seen()
+    assert seen["tokens_in"] == pytest.approx(before.tokens_in, rel=0.1)
+    assert before.cost == pytest.approx((seen["tokens_in"] * 10 + seen["tokens_out"] * 20) / 1e6, rel=0.1)
+    assert forecast(mails, wanted).known == 200
 
 
 def test_a_recipe_for_other_classes_is_not_used(mails: Path, chat: Any) -> None:

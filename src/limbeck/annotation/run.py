@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.annotation.checking import Checked, draw, read_sheet, sheet_keys, write_sheet
+from limbeck.annotation.checking import Checked, draw, plain_rows, read_sheet, texts_of_sheet, write_sheet
 from limbeck.annotation.first_students import Texts
 from limbeck.annotation.recipes import refuse_other_recipe, section_in, written_recipe
 from limbeck.annotation.rounds import AskedTexts, Choice, Judges, ask_in_rounds
@@ -21,11 +21,13 @@ from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.drafting.draft_teacher import DraftedTeacher, encoder_at_hand
 from limbeck.errors import DataError
 from limbeck.labeling.asking import asked_rows
+from limbeck.labeling.index import TextIndex
 from limbeck.labeling.source import TeacherSource
 from limbeck.labeling.store import LabelStore, Root
 from limbeck.labeling.summary import probabilities
+from limbeck.pipeline.label import AskedOf, Forecast
 from limbeck.pipeline.teachers import LABEL_STORE
-from limbeck.progress import Reporter, TerminalReporter
+from limbeck.progress import Reporter, SilentReporter, TerminalReporter
 from limbeck.recipe.corpus import Column
 from limbeck.recipe.endpoint import EndpointTeacher
 from limbeck.recipe.labeling import Labeling
@@ -90,20 +92,15 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     """Label the texts of a file, draw some for a person, and write the recipe of a run on them, beside each other in
     the current folder. What was asked before is not asked again; labels that a person has filled in are the test.
     """
-    reporter, stem = reporter or TerminalReporter(), data.name.partition(".")[0]
-    recipe, folder = Path(f"{stem}.toml"), Path(f"{stem}-labels")
-    if reserved := {"text", "pair"} & set(wanted.classes):
-        what = f"a class cannot be called '{min(reserved)}' here: that is the name of the column of the texts"
-        raise DataError(what, advice="Give it another name.")
-    refuse_other_recipe(recipe, wanted)
-    section = section_in(recipe, wanted)
+    reporter, (recipe, folder) = reporter or TerminalReporter(), _places(data)
+    section = _asked_teacher(recipe, wanted)
     rows = read_texts(data, text=wanted.text, pair=wanted.pair)
     folder.mkdir(exist_ok=True)
     sheet = folder / CHECK
-    is_for_person = _is_for_person(rows, sheet)
+    is_for_person = _is_for_person(rows, sheet, wanted.classes)
     for_person, others = (rows.select(np.flatnonzero(mask)) for mask in (is_for_person, ~is_for_person))
     write_sheet(sheet, for_person)
-    checked = read_sheet(sheet, classes=wanted.classes, multi_label=wanted.multi_label)
+    checked = read_sheet(sheet, classes=wanted.classes, multi_label=wanted.multi_label, among=for_person)
     model = _Model(section, wanted, rows, runs / LABEL_STORE, reporter)
     apart = _Reading.of(wanted, rows, folder, reporter)
     truth = model.ask(for_person)
@@ -131,6 +128,34 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     return Annotation(recipe, folder, _summary(facts, sheet, recipe, rows=len(for_person)))
 
 
+def forecast(data: Path, wanted: WantedLabels, *, runs: Path = RUNS) -> Forecast:
+    """What `annotate` would take at most. Nothing is sent, and nothing is written."""
+    recipe, folder = _places(data)
+    section = _asked_teacher(recipe, wanted)
+    rows = read_texts(data, text=wanted.text, pair=wanted.pair)
+    is_for_person = _is_for_person(rows, folder / CHECK, wanted.classes)
+    others = np.flatnonzero(~is_for_person)
+    drawn = others[np.argsort(rows.keys[others, 0], kind="stable")[: wanted.most_texts]]
+    asked = rows.select(np.sort(np.concatenate([np.flatnonzero(is_for_person), drawn])))
+    model = _Model(section, wanted, rows, runs / LABEL_STORE, SilentReporter())
+    return AskedOf(section, model.questions, TextIndex({"texts": asked}), model.store).forecast()
+
+
+def _places(data: Path) -> tuple[Path, Path]:
+    """The recipe and the folder of labels, beside each other in the current folder."""
+    stem = data.name.partition(".")[0]
+    return Path(f"{stem}.toml"), Path(f"{stem}-labels")
+
+
+def _asked_teacher(recipe: Path, wanted: WantedLabels) -> EndpointTeacher:
+    """`[teacher]`, for classes whose names can be columns and cells of files."""
+    if reserved := {"text", "pair"} & set(wanted.classes):
+        what = f"a class cannot be called '{min(reserved)}' here: that is the name of the column of the texts"
+        raise DataError(what, advice="Give it another name.")
+    refuse_other_recipe(recipe, wanted)
+    return section_in(recipe, wanted)
+
+
 class _Model:
     """The language model, asked through the label store of the runs."""
 
@@ -141,7 +166,13 @@ class _Model:
         empty = rows.select([])
         self.task = NewTask(list(wanted.classes), wanted.multi_label, rows.is_pair, {"train": empty, "dev": empty})
         self.fingerprint = fingerprint_for(section, self.task)
-        self._answers = EndpointAnswers(section, Questions(described_for(section, self.task)))
+        self.questions = Questions(described_for(section, self.task))
+        self._answers = EndpointAnswers(section, self.questions)
+
+    @property
+    def store(self) -> LabelStore:
+        """Where its answers are."""
+        return LabelStore(self._root, teacher=self.fingerprint, classes=len(self.task.labels))
 
     def ask(self, rows: Rows) -> npt.NDArray[np.float32]:
         """(rows, classes) logits; NaN where there is no answer."""
@@ -158,7 +189,7 @@ class _Model:
 
     def spent(self) -> dict[str, Any]:
         """Requests, tokens and cost so far."""
-        total = spent_in(LabelStore(self._root, teacher=self.fingerprint, classes=len(self.task.labels)).folder)
+        total = spent_in(self.store.folder)
         cost = total.cost(self.section)
         found = {"requests": total.requests, "tokens_in": total.tokens_in, "tokens_out": total.tokens_out}
         return found if cost is None else {**found, "cost": cost}
@@ -195,11 +226,11 @@ class _Reading:
         return Texts(rows, vectors)
 
 
-def _is_for_person(rows: Rows, sheet: Path) -> npt.NDArray[np.bool_]:
+def _is_for_person(rows: Rows, sheet: Path, classes: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Those of the existing sheet, else a draw."""
     found = np.zeros(len(rows), dtype=np.bool_)
-    if kept := sheet_keys(sheet):
-        found[:] = [key.tobytes() in kept for key in rows.keys]
+    if kept := texts_of_sheet(sheet, classes=classes):
+        found[:] = [plain in kept for plain in plain_rows(rows)]
     if not found.any():
         found[draw(rows, count=min(MOST_CHECKED, int(CHECKED_SHARE * len(rows))))] = True
     return found

@@ -1,13 +1,16 @@
 """`limbeck label`: asks the teacher; for a language model behind an address also costs, and files for batches."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from limbeck.cli.app import AllowOption, app, refuse_taken, reported, starting
 from limbeck.cli.runner import AddressOption, RunnerOption, WorkersOption, asking_on_ray
 from limbeck.progress import plain_console, visible_json
+
+if TYPE_CHECKING:
+    from limbeck.pipeline.label import Forecast
 
 
 @app.command(
@@ -50,7 +53,8 @@ def label(
     behind an address (docs/endpoint.md): what it will cost, and files for batch interfaces. With --runner ray the
     workers of a Ray cluster ask it (docs/scale.md); the same command continues where one was stopped."""
     if export_batch is not None:
-        refuse_taken(export_batch, force=force)
+        for place in (export_batch, export_batch.with_name(f"{export_batch.stem}-2{export_batch.suffix}")):
+            refuse_taken(place, force=force)
     with starting():
         from limbeck.pipeline.label import RowsToLabel, ask_teacher
         from limbeck.recipe.calls import allowing_custom_code
@@ -73,7 +77,14 @@ def label(
             _show({"requests": count, "files": [str(file) for file in files]}, as_json=as_json, text=_exported)
         if dry_run:
             forecast = asked.forecast()
-            _show({**forecast.__dict__, "spent": forecast.spent.__dict__}, as_json=as_json, text=_forecast)
+            show_forecast(forecast, as_json=as_json)
+
+
+def show_forecast(forecast: "Forecast", *, as_json: bool) -> None:
+    """What asking will take; nothing was sent."""
+    by_votes = forecast.by_votes.__dict__ if forecast.by_votes else None
+    numbers = {**forecast.__dict__, "spent": forecast.spent.__dict__, "by_votes": by_votes}
+    _show(numbers, as_json=as_json, text=_forecast)
 
 
 def _show(numbers: dict[str, Any], *, as_json: bool, text: Any) -> None:
@@ -88,6 +99,8 @@ def _imported(found: dict[str, Any]) -> str:
     parts += [f"{found['known']:,} were known"] if found["known"] else []
     parts += [f"{found['unreadable']:,} failed or name no class"] if found["unreadable"] else []
     parts += [f"{found['others']:,} belong to another teacher or to other texts"] if found["others"] else []
+    if found["others"] and not found["answers"] + found["known"]:
+        parts.append("was the question (model, instruction, descriptions, classes) changed after the export?")
     return "; ".join(parts)
 
 
@@ -106,6 +119,12 @@ def _forecast(found: dict[str, Any]) -> str:
     ]
     if found["cost"] is not None:
         lines.append(f"  cost: {about}{found['cost']:,.2f}")
+    if (votes := found["by_votes"]) and found["requests"]:
+        cost = "" if found["cost_by_votes"] is None else f", cost {found['cost_by_votes']:,.2f}"
+        lines.append(
+            f"  if the server has no logprobs, by votes: up to {votes['requests']:,} requests, {about}"
+            f"{votes['tokens_in']:,} tokens in and {votes['tokens_out']:,} out{cost}"
+        )
     if found["is_estimate"]:
         how = "an estimate by words and signs; teacher.tokenizer counts exactly"
         if found["correction"] != 1.0:

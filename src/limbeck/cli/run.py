@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from limbeck.cli.app import AllowOption, DevOption, EncodingOption, TestOption, 
 from limbeck.errors import DataError
 from limbeck.progress import plain_console
 from limbeck.recipe.stages import Stage
+
+if TYPE_CHECKING:
+    from limbeck.annotation.run import WantedLabels
 
 
 class WhichTexts(StrEnum):
@@ -89,17 +92,28 @@ def run(
     max_texts: Annotated[
         int | None, typer.Option(min=1, help="With --classes: ask about at most so many texts.")
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="With --classes: say how many texts, tokens and what cost there would be at most; send nothing.",
+        ),
+    ] = False,
     allow_custom_code: AllowOption = False,
 ) -> None:
     """Run all stages, from files to report. Run it again and it continues where it stopped.
 
     From texts without labels: --classes, --endpoint and --model (docs/endpoint.md)."""
     of_classes = (classes, endpoint, model, key_from, text, pair, max_texts, encoder)
-    if multi_label or ask != WhichTexts.ALL or any(one is not None for one in of_classes):
+    if dry_run or multi_label or ask != WhichTexts.ALL or any(one is not None for one in of_classes):
         given = (classes, endpoint, model)
-        recipe, changes = _annotated(
+        wanted = _wanted(
             recipe, *given, key_from, multi_label, text, pair, ask, max_texts, encoder, changes=changes or []
         )
+        if dry_run:
+            _forecast(recipe, wanted)
+            return
+        recipe, changes = _annotated(recipe, wanted)
     from limbeck.drafting.run import draft_to_run
 
     draft = draft_to_run(recipe, transfer=transfer or [], held_out={"dev": dev, "test": test}, encoding=encoding)
@@ -126,7 +140,7 @@ def run(
         show_report(finished.folder)
 
 
-def _annotated(
+def _wanted(
     data: str,
     classes: str | None,
     endpoint: str | None,
@@ -140,16 +154,16 @@ def _annotated(
     encoder: str | None,
     *,
     changes: list[str],
-) -> tuple[str, list[str]]:
-    """The recipe for texts that a language model has labelled, and the changes of its keys."""
+) -> "WantedLabels":
+    """What a language model is asked for. Raises DataError if something is missing."""
     names = tuple(dict.fromkeys(name.strip() for name in (classes or "").split(",") if name.strip()))
     if endpoint is None or model is None or len(names) < (1 if multi_label else 2):
         what = "texts without labels need --classes (two or more), --endpoint and --model"
         advice = f"limbeck run {data} --classes refund,shipping,other --endpoint http://localhost:8000/v1 --model NAME"
         raise DataError(what, advice=advice)
     with starting():
-        from limbeck.annotation.run import WantedLabels, annotate
-    wanted = WantedLabels(
+        from limbeck.annotation.run import WantedLabels
+    return WantedLabels(
         classes=names,
         url=endpoint,
         model=model,
@@ -162,6 +176,19 @@ def _annotated(
         encoder=encoder,
         overrides=tuple(changes),
     )
+
+
+def _forecast(data: str, wanted: "WantedLabels") -> None:
+    from limbeck.annotation.run import forecast
+    from limbeck.cli.label import show_forecast
+
+    show_forecast(forecast(Path(data), wanted), as_json=False)
+
+
+def _annotated(data: str, wanted: "WantedLabels") -> tuple[str, list[str]]:
+    """The recipe for texts that a language model has labelled, and the changes of its keys."""
+    from limbeck.annotation.run import annotate
+
     found = annotate(Path(data), wanted)
     plain_console(stderr=True, soft_wrap=True).print(found.summary)
     return str(found.recipe), wanted.changes

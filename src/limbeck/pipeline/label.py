@@ -63,6 +63,8 @@ class Forecast:
     correction: float  # what the estimate was multiplied by, from what the server has counted so far
     spent: Spent
     limits: tuple[str, ...]  # the keys of the recipe that will stop it before the end
+    by_votes: Spent | None = None  # instead, if answers = "auto" finds a server without logprobs
+    cost_by_votes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -131,10 +133,14 @@ class AskedOf:
         section, count = self.section, TokenCount(self.section)
         spent = spent_in(self.store.folder)
         correction = spent.correction
-        is_many = self.way == "votes"
         counted = [count.of_question(body) for _, body in self.requests()]
-        each = self.questions.tokens_of_answer(self.way) * (section.samples if is_many else 1)
-        expected = Spent(len(counted), round(sum(counted) * correction), len(counted) * each)
+        tokens_in, many = round(sum(counted) * correction), section.samples
+        each = self.questions.tokens_of_answer(self.way) * (many if self.way == "votes" else 1)
+        expected = Spent(len(counted), tokens_in, len(counted) * each)
+        by_votes: Spent | None = None
+        if section.answers == "auto":
+            out = len(counted) * many * self.questions.tokens_of_answer("votes")
+            by_votes = Spent(len(counted) * many, tokens_in * many, out)
         texts, _ = self.index.distinct_texts()
         return Forecast(
             teacher=section.shown_name,
@@ -148,6 +154,8 @@ class AskedOf:
             correction=correction,
             spent=spent,
             limits=_limits(section, spent + expected),
+            by_votes=by_votes,
+            cost_by_votes=by_votes.cost(section) if by_votes else None,
         )
 
     def requests(self) -> Iterator[tuple[bytes, dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """Requests to a server of chat completions: repeated when they may succeed later, slowed down when it asks for that."""
 
 import json
+import math
 import os
 import random
 import threading
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from limbeck import __version__
 from limbeck.errors import DependencyMissing, TeacherError
 from limbeck.recipe.endpoint import EndpointTeacher
-from limbeck.teacher.endpoints.ledger import Ledger, Spent
+from limbeck.teacher.endpoints.ledger import Ledger, Spent, counted_tokens
 
 if TYPE_CHECKING:
     import httpx2
@@ -117,10 +118,11 @@ class ChatClient:
 
     def _pause(self, failure: _Failure, tried: int) -> None:
         self.repeated += 1
-        if failure.after is not None:
-            self._pace.hold(min(failure.after, LONGEST_ASKED))
+        held = 0.0 if failure.after is None else min(failure.after, LONGEST_ASKED)
+        if held:
+            self._pace.hold(held)
         longest = min(LONGEST_PAUSE, self._section.retry_seconds * 2**tried)
-        self._pace.sleep(longest * (0.5 + random.random() / 2))
+        self._pace.sleep(held + longest * (0.5 + random.random() / 2))  # not all at once when the server is back
 
     def _tried(self, body: dict[str, Any], expected: Spent) -> dict[str, Any] | _Failure:
         settled: Spent | None = None
@@ -207,12 +209,8 @@ def _http_client(section: EndpointTeacher, key: str | None) -> "httpx2.Client":
 
 def _usage(answer: dict[str, Any], expected: Spent) -> Spent:
     """As the server counts; as expected where it does not."""
-    usage = answer.get("usage")
-    try:
-        counts = int(usage["prompt_tokens"]), int(usage["completion_tokens"])  # type: ignore[index]  # TypeError below
-    except (KeyError, TypeError, ValueError):
-        return expected
-    return Spent(1, *counts, estimated=expected.estimated)
+    counts = counted_tokens(answer.get("usage"))
+    return expected if counts is None else Spent(1, *counts, estimated=expected.estimated)
 
 
 def _reason(content: bytes) -> str:
@@ -233,7 +231,8 @@ def _seconds(retry_after: str | None) -> float | None:
     if retry_after is None:
         return None
     try:
-        return max(float(retry_after), 0.0)
+        seconds = float(retry_after)
+        return None if math.isnan(seconds) else max(seconds, 0.0)
     except ValueError:
         pass
     try:

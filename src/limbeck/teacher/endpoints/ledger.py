@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from limbeck.recipe.endpoint import EndpointTeacher
 
 PATTERN = "spent-*.jsonl"
 LEAST_TO_LEARN = 10  # requests, before their tokens correct an estimate
+MOST_TOKENS = 1_000_000_000  # of one answer: more is no count
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,15 @@ class Spent:
 
 class LimitReached(Exception):
     """No further request may be sent."""
+
+
+def counted_tokens(usage: Any) -> tuple[int, int] | None:
+    """Tokens in and out, as a server has counted them for one answer; None where it says nothing that can be counted."""
+    try:
+        found = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return found if all(0 <= count <= MOST_TOKENS for count in found) else None
 
 
 def spent_in(folder: Path) -> Spent:

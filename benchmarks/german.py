@@ -89,10 +89,12 @@ def main() -> None:
 
 
 def keep(name: str, found: dict[str, Any], *, seeds: list[int]) -> None:
-    """One part of the file of results; the other stays."""
+    """One part of the file of results; the other stays, and so do earlier numbers of rows with the same seeds."""
     from limbeck.timing.machine import machine_facts
 
     numbers = json.loads(RESULTS.read_text(encoding="utf-8"))
+    earlier = numbers.get(name, {"seeds": seeds, "found": {}})
+    found = {**(earlier["found"] if earlier["seeds"] == seeds else {}), **found}
     numbers[name] = {"machine": machine_facts(threads=1), "seeds": seeds, "found": found}
     RESULTS.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
 

@@ -1,6 +1,7 @@
 """From texts without labels: a language model labels them, a person checks some, and the report says whose they are."""
 
 import csv
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -126,6 +127,12 @@ def test_costs_are_known_before_the_first_request_and_batches_are_paid_once(
     assert forecast().read([answers]).known == 50
     after = forecast().forecast()
     assert (after.known, after.spent.requests) == (50, 50)
+    failed = tmp_path / "failed.jsonl"
+    response = {"status_code": 500, "body": {"error": {"message": "oops"}}}
+    named = [json.loads(line)["custom_id"] for line in files[0].read_text(encoding="utf-8").splitlines()[50:]]
+    failed.write_text("\n".join(json.dumps({"custom_id": name, "response": response}) for name in named))
+    assert forecast().read([failed]).unreadable == 150
+    assert forecast().forecast().spent == after.spent  # they cost nothing, and say nothing about tokens
 
     chat.script()
     run(recipe, out=tmp_path / "runs" / "films", until=Stage.LABELING, reporter=SilentReporter())

@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.annotation.checking import Checked, draw, plain_rows, read_sheet, texts_of_sheet, write_sheet
-from limbeck.annotation.first_students import Texts
+from limbeck.annotation.first_students import Logits, Texts, is_known
 from limbeck.annotation.recipes import refuse_other_recipe, section_in, written_recipe
-from limbeck.annotation.rounds import AskedTexts, Choice, Judges, ask_in_rounds
+from limbeck.annotation.rounds import Ask, AskedTexts, Choice, Judges, ask_in_rounds
 from limbeck.annotation.texts import read_texts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import RUNS
 from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.drafting.draft_teacher import DraftedTeacher, encoder_at_hand
-from limbeck.errors import DataError
+from limbeck.errors import DataError, TeacherError
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.index import TextIndex
 from limbeck.labeling.source import TeacherSource
@@ -68,6 +68,18 @@ class WantedLabels:
         return [f"teacher.url={self.url}", *key, *self.overrides]
 
 
+class NoAnswers(TeacherError):
+    """The language model has answered for too few texts to go on."""
+
+    def __init__(self, what: str) -> None:
+        advice = (
+            "Raise max_requests, max_tokens or max_cost in [teacher] (--set teacher.max_cost=5), or look at what it "
+        )
+        super().__init__(
+            what, advice=f"{advice}said above; then run the same command again. Its answers so far are kept."
+        )
+
+
 @dataclass(frozen=True)
 class NewTask:
     """What a teacher has to know of a corpus that does not exist yet."""
@@ -103,12 +115,12 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     checked = read_sheet(sheet, classes=wanted.classes, multi_label=wanted.multi_label, among=for_person)
     model = _Model(section, wanted, rows, runs / LABEL_STORE, reporter)
     apart = _Reading.of(wanted, rows, folder, reporter)
-    truth = model.ask(for_person)
+    ask, truth = _asking(model, rows, is_for_person, is_at_once=wanted.choice == "all" and wanted.most_texts is None)
     asked = ask_in_rounds(
         apart.read(others),
         choice=wanted.choice,
         most=wanted.most_texts,
-        ask=lambda places: model.ask(others.select(places)),
+        ask=ask,
         judges=Judges(
             apart.read(for_person),
             truth,
@@ -118,6 +130,7 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
         ),
         reporter=reporter,
     )
+    _refuse_no_answers(asked.logits, truth, sheet, is_checked=checked is not None)
     _write_rows(folder / TRAIN, others, model.shares(asked.logits), wanted.classes)
     test = checked or Checked(for_person, model.shares(truth))
     _write_rows(folder / TEST, test.rows, test.labels, wanted.classes)
@@ -193,6 +206,26 @@ class _Model:
         cost = total.cost(self.section)
         found = {"requests": total.requests, "tokens_in": total.tokens_in, "tokens_out": total.tokens_out}
         return found if cost is None else {**found, "cost": cost}
+
+
+def _asking(
+    model: _Model, rows: Rows, is_for_person: npt.NDArray[np.bool_], *, is_at_once: bool
+) -> tuple[Ask, npt.NDArray[np.float32]]:
+    """How texts to learn from are asked about, by their places among these, and the answers to those for a person. All
+    at once in one random order, so that both get their share where a limit is reached."""
+    others = np.flatnonzero(~is_for_person)
+    if is_at_once:
+        answers = model.ask(rows)
+        return lambda places: answers[others[places]], answers[is_for_person]
+    return lambda places: model.ask(rows.select(others[places])), model.ask(rows.select(np.flatnonzero(is_for_person)))
+
+
+def _refuse_no_answers(learned: Logits, judged: Logits, sheet: Path, *, is_checked: bool) -> None:
+    """Raise NoAnswers where there is nothing to learn from, or to judge by."""
+    if not is_known(learned).any():
+        raise NoAnswers("no text to learn from has an answer")
+    if not is_checked and not is_known(judged).any():
+        raise NoAnswers(f"no text of '{sheet}' has an answer")
 
 
 @dataclass(frozen=True)
@@ -277,8 +310,9 @@ def _summary(facts: Mapping[str, Any], sheet: Path, recipe: Path, *, rows: int) 
     spent = facts["spent"]
     cost = f", cost {spent['cost']:,.2f}" if "cost" in spent else ""
     lines = [
-        f"{facts['model']} labelled {facts['answered']:,} of {facts['texts']:,} texts: {spent['requests']:,} requests, "
-        f"{spent['tokens_in'] + spent['tokens_out']:,} tokens{cost} ({facts['why_stopped']})"
+        f"{facts['model']} labelled {facts['answered']:,} of {facts['texts'] - rows:,} texts to learn from, beside "
+        f"{rows:,} for a person: {spent['requests']:,} requests, {spent['tokens_in'] + spent['tokens_out']:,} "
+        f"tokens{cost} ({facts['why_stopped']})"
     ]
     if facts["checked"]:
         right = "" if facts["right_of_checked"] is None else f"; the model has {facts['right_of_checked']:.1%} right"

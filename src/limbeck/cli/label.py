@@ -53,8 +53,8 @@ def label(
     behind an address (docs/endpoint.md): what it will cost, and files for batch interfaces. With --runner ray the
     workers of a Ray cluster ask it (docs/scale.md); the same command continues where one was stopped."""
     if export_batch is not None:
-        for place in (export_batch, export_batch.with_name(f"{export_batch.stem}-2{export_batch.suffix}")):
-            refuse_taken(place, force=force)
+        refuse_taken(export_batch, force=force)
+        refuse_taken(export_batch.with_name(f"{export_batch.stem}-2{export_batch.suffix}"), force=force)
     with starting():
         from limbeck.pipeline.label import RowsToLabel, ask_teacher
         from limbeck.recipe.calls import allowing_custom_code
@@ -110,6 +110,10 @@ def _exported(found: dict[str, Any]) -> str:
     return f"Wrote {found['requests']:,} requests to {', '.join(found['files'])}"
 
 
+def _money(cost: float) -> str:
+    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
+
+
 def _forecast(found: dict[str, Any]) -> str:
     about = "about " if found["is_estimate"] else ""
     lines = [
@@ -118,9 +122,11 @@ def _forecast(found: dict[str, Any]) -> str:
         f"{found['tokens_out']:,} out",
     ]
     if found["cost"] is not None:
-        lines.append(f"  cost: {about}{found['cost']:,.2f}")
+        lines.append(f"  cost: {about}{_money(found['cost'])}")
+    elif found["requests"]:
+        lines.append("  cost: unknown without prices, e.g. --set teacher.prices.input_per_million=0.15")
     if (votes := found["by_votes"]) and found["requests"]:
-        cost = "" if found["cost_by_votes"] is None else f", cost {found['cost_by_votes']:,.2f}"
+        cost = "" if found["cost_by_votes"] is None else f", cost {_money(found['cost_by_votes'])}"
         lines.append(
             f"  if the server has no logprobs, by votes: up to {votes['requests']:,} requests, {about}"
             f"{votes['tokens_in']:,} tokens in and {votes['tokens_out']:,} out{cost}"

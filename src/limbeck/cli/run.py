@@ -105,7 +105,8 @@ def run(
 
     From texts without labels: --classes, --endpoint and --model (docs/endpoint.md)."""
     of_classes = (classes, endpoint, model, key_from, text, pair, max_texts, encoder)
-    if dry_run or multi_label or ask != WhichTexts.ALL or any(one is not None for one in of_classes):
+    if multi_label or ask != WhichTexts.ALL or any(one is not None for one in of_classes):
+        _refuse_for_texts({"--transfer": transfer, "--test": test, "--dev": dev, "--encoding": encoding})
         given = (classes, endpoint, model)
         wanted = _wanted(
             recipe, *given, key_from, multi_label, text, pair, ask, max_texts, encoder, changes=changes or []
@@ -114,6 +115,9 @@ def run(
             _forecast(recipe, wanted)
             return
         recipe, changes = _annotated(recipe, wanted)
+    elif dry_run:
+        what = "--dry-run is for texts without labels, with --classes, --endpoint and --model"
+        raise DataError(what, advice=f"What the teacher of a recipe takes: limbeck label {recipe} --dry-run")
     from limbeck.drafting.run import draft_to_run
 
     draft = draft_to_run(recipe, transfer=transfer or [], held_out={"dev": dev, "test": test}, encoding=encoding)
@@ -138,6 +142,13 @@ def run(
         from limbeck.cli.report import show_report
 
         show_report(finished.folder)
+
+
+def _refuse_for_texts(options: dict[str, object]) -> None:
+    """Before anything is paid for."""
+    if given := [name for name, value in options.items() if value]:
+        what = f"{given[0]} is for a file of labelled rows, and --classes for texts without labels"
+        raise DataError(what, advice="Run without it; the recipe that is written can be changed before the next run.")
 
 
 def _wanted(

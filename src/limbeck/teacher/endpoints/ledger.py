@@ -58,7 +58,7 @@ class LimitReached(Exception):
 
 
 def counted_tokens(usage: Any) -> tuple[int, int] | None:
-    """Tokens in and out, as a server has counted them for one answer; None where it says nothing that can be counted."""
+    """Tokens in and out of one answer, as the server has counted them; None where it says nothing that is a count."""
     try:
         found = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
     except (KeyError, TypeError, ValueError, OverflowError):

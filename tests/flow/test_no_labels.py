@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from limbeck.annotation.recipes import RecipeOfOtherLabels
-from limbeck.annotation.run import WantedLabels, annotate, forecast
+from limbeck.annotation.run import NoAnswers, WantedLabels, annotate, forecast
 from limbeck.pipeline import run
 from limbeck.pipeline.label import RowsToLabel
 from limbeck.progress import SilentReporter
@@ -90,6 +90,22 @@ def test_what_it_takes_is_known_before_anything_is_sent_or_written(mails: Path, 
     assert seen["tokens_in"] == pytest.approx(before.tokens_in, rel=0.1)
     assert before.cost == pytest.approx((seen["tokens_in"] * 10 + seen["tokens_out"] * 20) / 1e6, rel=0.1)
     assert forecast(mails, wanted).known == 200
+
+
+def test_a_limit_leaves_texts_to_learn_from_and_texts_to_judge_by(mails: Path, chat: Any) -> None:
+    chat.script(words=WORDS)
+    wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny", overrides=("teacher.max_requests=60",))
+
+    found = annotate(mails, wanted, reporter=SilentReporter())
+
+    facts = json.loads(Path("mails-labels/labels.json").read_text(encoding="utf-8"))
+    judged = len(Path("mails-labels/test.csv").read_text(encoding="utf-8").splitlines()) - 1
+    assert chat.seen()["requests"] == 60 == facts["answered"] + judged
+    assert 35 <= facts["answered"] <= 58  # of 60 about 48
+    assert "of 160 texts to learn from, beside 40 for a person" in found.summary
+    Path("mails.toml").unlink()
+    with pytest.raises(NoAnswers, match="max_requests"):
+        annotate(mails, replace(wanted, model="b", choice="random", overrides=("teacher.max_requests=30",)))
 
 
 def test_a_recipe_for_other_classes_is_not_used(mails: Path, chat: Any) -> None:

@@ -38,6 +38,17 @@ class Checked:
     labels: npt.NDArray[np.float64]  # (rows, classes) of 0 and 1
 
 
+def refuse_ambiguous(classes: Sequence[str], *, multi_label: bool) -> None:
+    """Raise DataError for names that a cell of the sheet could not tell apart."""
+    seen: dict[str, str] = {NONE: "no class at all"} if multi_label else {}
+    for name in classes:
+        if (folded := name.casefold()) in seen or (multi_label and SEPARATOR in name):
+            found = f"'{name}' beside '{seen[folded]}'" if folded in seen else f"'{name}' has a '{SEPARATOR}'"
+            what = "a person could not fill in these classes: capitals do not count, and '|' stands between labels"
+            raise DataError(what, found=found, advice="Give it another name.")
+        seen[folded] = name
+
+
 def draw(rows: Rows, *, count: int) -> npt.NDArray[np.int64]:
     """Places of texts for a person, at random: always the same ones of the same texts."""
     return np.sort(np.argsort(rows.keys[:, 1], kind="stable")[:count])

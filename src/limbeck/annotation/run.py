@@ -10,31 +10,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.annotation.checking import Checked, draw, plain_rows, read_sheet, texts_of_sheet, write_sheet
+from limbeck.annotation.asked_model import AskedModel, NewTask
+from limbeck.annotation.checking import (
+    Checked,
+    draw,
+    plain_rows,
+    read_sheet,
+    refuse_ambiguous,
+    texts_of_sheet,
+    write_sheet,
+)
 from limbeck.annotation.first_students import Logits, Texts, is_known
 from limbeck.annotation.recipes import refuse_other_recipe, section_in, written_recipe
 from limbeck.annotation.rounds import Ask, AskedTexts, Choice, Judges, ask_in_rounds
 from limbeck.annotation.texts import read_texts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import RUNS
-from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.drafting.draft_teacher import DraftedTeacher, encoder_at_hand
 from limbeck.errors import DataError, TeacherError
-from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.index import TextIndex
-from limbeck.labeling.source import TeacherSource
-from limbeck.labeling.store import LabelStore, Root
-from limbeck.labeling.summary import probabilities
 from limbeck.pipeline.label import AskedOf, Forecast
 from limbeck.pipeline.teachers import LABEL_STORE
 from limbeck.progress import Reporter, SilentReporter, TerminalReporter
 from limbeck.recipe.corpus import Column
 from limbeck.recipe.endpoint import EndpointTeacher
-from limbeck.recipe.labeling import Labeling
-from limbeck.teacher.endpoint import described_for, fingerprint_for
-from limbeck.teacher.endpoints.asking import EndpointAnswers
-from limbeck.teacher.endpoints.ledger import spent_in
-from limbeck.teacher.endpoints.questions import Questions
 from limbeck.teacher.sentence_vectors import sentence_vectors
 
 TRAIN, TEST, CHECK, FACTS = "train.csv", "test.csv", "check.csv", "labels.json"
@@ -81,17 +80,6 @@ class NoAnswers(TeacherError):
 
 
 @dataclass(frozen=True)
-class NewTask:
-    """What a teacher has to know of a corpus that does not exist yet."""
-
-    labels: list[str]
-    is_multi_label: bool
-    is_pair: bool
-    splits: Mapping[str, Rows]
-    scale: ScoreScale | None = None
-
-
-@dataclass(frozen=True)
 class Annotation:
     """The files, and what to print about them."""
 
@@ -113,7 +101,7 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     for_person, others = (rows.select(np.flatnonzero(mask)) for mask in (is_for_person, ~is_for_person))
     write_sheet(sheet, for_person)
     checked = read_sheet(sheet, classes=wanted.classes, multi_label=wanted.multi_label, among=for_person)
-    model = _Model(section, wanted, rows, runs / LABEL_STORE, reporter)
+    model = AskedModel(section, _task(wanted, rows), runs / LABEL_STORE, reporter)
     apart = _Reading.of(wanted, rows, folder, reporter)
     ask, truth = _asking(model, rows, is_for_person, is_at_once=wanted.choice == "all" and wanted.most_texts is None)
     asked = ask_in_rounds(
@@ -150,7 +138,7 @@ def forecast(data: Path, wanted: WantedLabels, *, runs: Path = RUNS) -> Forecast
     others = np.flatnonzero(~is_for_person)
     drawn = others[np.argsort(rows.keys[others, 0], kind="stable")[: wanted.most_texts]]
     asked = rows.select(np.sort(np.concatenate([np.flatnonzero(is_for_person), drawn])))
-    model = _Model(section, wanted, rows, runs / LABEL_STORE, SilentReporter())
+    model = AskedModel(section, _task(wanted, rows), runs / LABEL_STORE, SilentReporter())
     return AskedOf(section, model.questions, TextIndex({"texts": asked}), model.store).forecast()
 
 
@@ -165,51 +153,17 @@ def _asked_teacher(recipe: Path, wanted: WantedLabels) -> EndpointTeacher:
     if reserved := {"text", "pair"} & set(wanted.classes):
         what = f"a class cannot be called '{min(reserved)}' here: that is the name of the column of the texts"
         raise DataError(what, advice="Give it another name.")
+    refuse_ambiguous(wanted.classes, multi_label=wanted.multi_label)
     refuse_other_recipe(recipe, wanted)
     return section_in(recipe, wanted)
 
 
-class _Model:
-    """The language model, asked through the label store of the runs."""
-
-    def __init__(
-        self, section: EndpointTeacher, wanted: WantedLabels, rows: Rows, root: Root, reporter: Reporter
-    ) -> None:
-        self.section, self._root, self._reporter = section, root, reporter
-        empty = rows.select([])
-        self.task = NewTask(list(wanted.classes), wanted.multi_label, rows.is_pair, {"train": empty, "dev": empty})
-        self.fingerprint = fingerprint_for(section, self.task)
-        self.questions = Questions(described_for(section, self.task))
-        self._answers = EndpointAnswers(section, self.questions)
-
-    @property
-    def store(self) -> LabelStore:
-        """Where its answers are."""
-        return LabelStore(self._root, teacher=self.fingerprint, classes=len(self.task.labels))
-
-    def ask(self, rows: Rows) -> npt.NDArray[np.float32]:
-        """(rows, classes) logits; NaN where there is no answer."""
-        source = TeacherSource(name=self.section.shown_name, fingerprint=self.fingerprint, open=lambda: self._answers)
-        classes = len(self.task.labels)
-        return asked_rows(source, Labeling(), rows=rows, classes=classes, root=self._root, reporter=self._reporter)
-
-    def shares(self, logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """Probabilities; NaN where there is no answer."""
-        found = np.full(logits.shape, np.nan)
-        known = ~np.isnan(logits).any(axis=1)
-        found[known] = probabilities(logits[known], multi_label=self.task.is_multi_label)
-        return found
-
-    def spent(self) -> dict[str, Any]:
-        """Requests, tokens and cost so far."""
-        total = spent_in(self.store.folder)
-        cost = total.cost(self.section)
-        found = {"requests": total.requests, "tokens_in": total.tokens_in, "tokens_out": total.tokens_out}
-        return found if cost is None else {**found, "cost": cost}
+def _task(wanted: WantedLabels, rows: Rows) -> NewTask:
+    return NewTask.of(wanted.classes, rows, multi_label=wanted.multi_label)
 
 
 def _asking(
-    model: _Model, rows: Rows, is_for_person: npt.NDArray[np.bool_], *, is_at_once: bool
+    model: AskedModel, rows: Rows, is_for_person: npt.NDArray[np.bool_], *, is_at_once: bool
 ) -> tuple[Ask, npt.NDArray[np.float32]]:
     """How texts to learn from are asked about, by their places among these, and the answers to those for a person. All
     at once in one random order, so that both get their share where a limit is reached."""
@@ -283,7 +237,7 @@ def _write_rows(path: Path, rows: Rows, shares: npt.NDArray[np.float64], classes
 
 
 def _facts(
-    wanted: WantedLabels, model: _Model, asked: AskedTexts, checked: Checked | None, *, texts: int
+    wanted: WantedLabels, model: AskedModel, asked: AskedTexts, checked: Checked | None, *, texts: int
 ) -> dict[str, Any]:
     """For the report: whose labels these are, and what they took."""
     right: float | None = None

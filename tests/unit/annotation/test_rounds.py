@@ -6,11 +6,20 @@ from typing import Any, cast, get_args
 import numpy as np
 import pytest
 
-from limbeck.annotation.checking import CheckUnreadable, draw, plain_rows, read_sheet, texts_of_sheet, write_sheet
+from limbeck.annotation.checking import (
+    CheckUnreadable,
+    draw,
+    plain_rows,
+    read_sheet,
+    refuse_ambiguous,
+    texts_of_sheet,
+    write_sheet,
+)
 from limbeck.annotation.first_students import Texts, first_students, share_right
 from limbeck.annotation.rounds import FIRST_ROUND, Choice, Judges, ask_in_rounds
 from limbeck.annotation.texts import TextUnclear, read_texts
 from limbeck.artifacts.rows import Rows
+from limbeck.errors import DataError
 from limbeck.progress import SilentReporter
 from limbeck.teacher.answer_values import logits_of
 
@@ -210,6 +219,17 @@ def test_a_sheet_is_read_as_a_spreadsheet_has_saved_it(tmp_path: Path) -> None:
     sheet.write_text("text;class\none;ja\ntwo;nein\n", encoding="utf-8")
     with pytest.raises(CheckUnreadable, match="there is no column label"):
         read_sheet(sheet, classes=["ja", "nein"], multi_label=False)
+
+
+@pytest.mark.parametrize(
+    ("classes", "multi_label", "found"),
+    [(["a", "A"], False, "'A' beside 'a'"), (["a", "None"], True, "no class at all"), (["a|b"], True, "has a")],
+)
+def test_classes_that_a_cell_cannot_tell_apart_are_refused(classes: list[str], multi_label: bool, found: str) -> None:
+    refuse_ambiguous(["a", "none", "a|b"], multi_label=False)
+
+    with pytest.raises(DataError, match=found):
+        refuse_ambiguous(classes, multi_label=multi_label)
 
 
 def test_texts_are_found_in_tables_and_lines_each_once(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ class Ledger:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             self._path = folder / f"spent-{uuid4().hex}.jsonl"
-            self._file = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            self._file = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666)
 
     @property
     def total(self) -> Spent:

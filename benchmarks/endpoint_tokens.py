@@ -113,8 +113,7 @@ def texts_of(file: str, separator: str) -> list[str]:
     """The texts of the first rows."""
     path = Path(os.environ["LIMBECK_DATA"]) / file
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8", newline="") as lines:
-        quoting = csv.QUOTE_MINIMAL if separator == "," else csv.QUOTE_NONE
-        rows = csv.reader(lines, delimiter=separator, quoting=quoting)
+        rows = csv.reader(lines) if separator == "," else csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         next(rows)
         return [row[0] for row in islice(rows, ROWS)]
 

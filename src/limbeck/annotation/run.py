@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.annotation.asked_model import AskedModel, NewTask
 from limbeck.annotation.checking import (
     Checked,
     draw,
@@ -21,6 +20,7 @@ from limbeck.annotation.checking import (
     write_sheet,
 )
 from limbeck.annotation.first_students import Logits, Texts, is_known
+from limbeck.annotation.labelling_model import LabellingModel, NewTask
 from limbeck.annotation.recipes import refuse_other_recipe, section_in, written_recipe
 from limbeck.annotation.rounds import Ask, AskedTexts, Choice, Judges, ask_in_rounds
 from limbeck.annotation.texts import read_texts
@@ -101,7 +101,7 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     for_person, others = (rows.select(np.flatnonzero(mask)) for mask in (is_for_person, ~is_for_person))
     write_sheet(sheet, for_person)
     checked = read_sheet(sheet, classes=wanted.classes, multi_label=wanted.multi_label, among=for_person)
-    model = AskedModel(section, _task(wanted, rows), runs / LABEL_STORE, reporter)
+    model = LabellingModel(section, _task(wanted, rows), runs / LABEL_STORE, reporter)
     apart = _Reading.of(wanted, rows, folder, reporter)
     ask, truth = _asking(model, rows, is_for_person, is_at_once=wanted.choice == "all" and wanted.most_texts is None)
     asked = ask_in_rounds(
@@ -138,7 +138,7 @@ def forecast(data: Path, wanted: WantedLabels, *, runs: Path = RUNS) -> Forecast
     others = np.flatnonzero(~is_for_person)
     drawn = others[np.argsort(rows.keys[others, 0], kind="stable")[: wanted.most_texts]]
     asked = rows.select(np.sort(np.concatenate([np.flatnonzero(is_for_person), drawn])))
-    model = AskedModel(section, _task(wanted, rows), runs / LABEL_STORE, SilentReporter())
+    model = LabellingModel(section, _task(wanted, rows), runs / LABEL_STORE, SilentReporter())
     return AskedOf(section, model.questions, TextIndex({"texts": asked}), model.store).forecast()
 
 
@@ -163,7 +163,7 @@ def _task(wanted: WantedLabels, rows: Rows) -> NewTask:
 
 
 def _asking(
-    model: AskedModel, rows: Rows, is_for_person: npt.NDArray[np.bool_], *, is_at_once: bool
+    model: LabellingModel, rows: Rows, is_for_person: npt.NDArray[np.bool_], *, is_at_once: bool
 ) -> tuple[Ask, npt.NDArray[np.float32]]:
     """How texts to learn from are asked about, by their places among these, and the answers to those for a person. All
     at once in one random order, so that both get their share where a limit is reached."""
@@ -237,7 +237,7 @@ def _write_rows(path: Path, rows: Rows, shares: npt.NDArray[np.float64], classes
 
 
 def _facts(
-    wanted: WantedLabels, model: AskedModel, asked: AskedTexts, checked: Checked | None, *, texts: int
+    wanted: WantedLabels, model: LabellingModel, asked: AskedTexts, checked: Checked | None, *, texts: int
 ) -> dict[str, Any]:
     """For the report: whose labels these are, and what they took."""
     right: float | None = None

@@ -39,7 +39,7 @@ class NewTask:
         return cls(list(classes), multi_label, rows.is_pair, {"train": empty, "dev": empty})
 
 
-class AskedModel:
+class LabellingModel:
     """The language model, asked through the label store of the runs."""
 
     def __init__(self, section: EndpointTeacher, task: NewTask, root: Root, reporter: Reporter) -> None:

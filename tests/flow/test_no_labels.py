@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from limbeck.annotation.recipes import RecipeOfOtherLabels
-from limbeck.annotation.run import NoAnswers, WantedLabels, annotate, forecast
+from limbeck.annotation.run import NoAnswers, WantedLabels, annotate, texts_to_ask
 from limbeck.pipeline import run
 from limbeck.pipeline.label import RowsToLabel
 from limbeck.progress import SilentReporter
@@ -77,8 +77,8 @@ def test_what_it_takes_is_known_before_anything_is_sent_or_written(mails: Path, 
     prices = ("teacher.prices.input_per_million=10.0", "teacher.prices.output_per_million=20.0")
     wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny", overrides=prices)
 
-    before = forecast(mails, wanted)
-    few = forecast(mails, replace(wanted, choice="random", most_texts=50))
+    before = texts_to_ask(mails, wanted).forecast()
+    few = texts_to_ask(mails, replace(wanted, choice="random", most_texts=50)).forecast()
 
     assert chat.seen()["requests"] == 0
     assert [path.name for path in Path().iterdir()] == ["mails.csv"]
@@ -89,7 +89,22 @@ def test_what_it_takes_is_known_before_anything_is_sent_or_written(mails: Path, 
     seen = chat.seen()
     assert seen["tokens_in"] == pytest.approx(before.tokens_in, rel=0.1)
     assert before.cost == pytest.approx((seen["tokens_in"] * 10 + seen["tokens_out"] * 20) / 1e6, rel=0.1)
-    assert forecast(mails, wanted).known == 200
+    assert texts_to_ask(mails, wanted).forecast().known == 200
+
+
+def test_a_batch_labels_texts_too_and_the_same_command_goes_on_with_it(mails: Path, chat: Any) -> None:
+    chat.script(words=WORDS)
+    wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny")
+
+    count, files = texts_to_ask(mails, wanted).export(Path("batch.jsonl"))
+    answers = chat.answered(files[0], Path("answers.jsonl"), most=count)
+    stored = texts_to_ask(mails, wanted).read([answers]).answers
+    chat.script(words=WORDS)
+    found = annotate(mails, wanted, reporter=SilentReporter())
+
+    assert count == stored == 200
+    assert chat.seen()["requests"] == 0
+    assert "labelled 160 of 160 texts" in found.summary
 
 
 def test_a_limit_leaves_texts_to_learn_from_and_texts_to_judge_by(mails: Path, chat: Any) -> None:

@@ -29,7 +29,7 @@ from limbeck.artifacts.run_folder import RUNS
 from limbeck.drafting.draft_teacher import DraftedTeacher, encoder_at_hand
 from limbeck.errors import DataError, TeacherError
 from limbeck.labeling.index import TextIndex
-from limbeck.pipeline.label import AskedOf, Forecast
+from limbeck.pipeline.label import AskedOf
 from limbeck.pipeline.teachers import LABEL_STORE
 from limbeck.progress import Reporter, SilentReporter, TerminalReporter
 from limbeck.recipe.corpus import Column
@@ -129,8 +129,8 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     return Annotation(recipe, folder, _summary(facts, sheet, recipe, rows=len(for_person)))
 
 
-def forecast(data: Path, wanted: WantedLabels, *, runs: Path = RUNS) -> Forecast:
-    """What `annotate` would take at most. Nothing is sent, and nothing is written."""
+def texts_to_ask(data: Path, wanted: WantedLabels, *, runs: Path = RUNS) -> AskedOf:
+    """What `annotate` would ask about at most: its price, and files for batch interfaces. Nothing is sent."""
     recipe, folder = _places(data)
     section = _asked_teacher(recipe, wanted)
     rows = read_texts(data, text=wanted.text, pair=wanted.pair)
@@ -139,7 +139,7 @@ def forecast(data: Path, wanted: WantedLabels, *, runs: Path = RUNS) -> Forecast
     drawn = others[np.argsort(rows.keys[others, 0], kind="stable")[: wanted.most_texts]]
     asked = rows.select(np.sort(np.concatenate([np.flatnonzero(is_for_person), drawn])))
     model = LabellingModel(section, _task(wanted, rows), runs / LABEL_STORE, SilentReporter())
-    return AskedOf(section, model.questions, TextIndex({"texts": asked}), model.store).forecast()
+    return AskedOf(section, model.questions, TextIndex({"texts": asked}), model.store)
 
 
 def _places(data: Path) -> tuple[Path, Path]:

@@ -1,5 +1,6 @@
 """`limbeck label`: asks the teacher; for a language model behind an address also costs, and files for batches."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,22 @@ from limbeck.cli.runner import AddressOption, RunnerOption, WorkersOption, askin
 from limbeck.progress import plain_console, visible_json
 
 if TYPE_CHECKING:
-    from limbeck.pipeline.label import Forecast
+    from limbeck.pipeline.label import AskedOf, Forecast
+
+
+ExportOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--export-batch",
+        metavar="FILE.jsonl",
+        help="Write the requests for a server's batch interface (OpenAI's format) instead of sending them; several "
+        "files where one would be too large.",
+    ),
+]
+ImportOption = Annotated[
+    list[Path] | None,
+    typer.Option("--import-batch", metavar="FILE.jsonl", help="Store the answers of a batch. Can be repeated."),
+]
 
 
 @app.command(
@@ -30,18 +46,8 @@ def label(
         bool,
         typer.Option("--dry-run", help="Say how many texts, tokens and what cost there would be; send nothing."),
     ] = False,
-    export_batch: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help="Write the requests for a server's batch interface (OpenAI's format) instead of sending them; several "
-            "files where one would be too large.",
-        ),
-    ] = None,
-    import_batch: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE.jsonl", help="Store the answers of a batch. Can be repeated."),
-    ] = None,
+    export_batch: ExportOption = None,
+    import_batch: ImportOption = None,
     runner: RunnerOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
@@ -52,9 +58,7 @@ def label(
     """Ask the teacher for the labels of all rows, and keep them; `limbeck run` goes on from there. For a language model
     behind an address (docs/endpoint.md): what it will cost, and files for batch interfaces. With --runner ray the
     workers of a Ray cluster ask it (docs/scale.md); the same command continues where one was stopped."""
-    if export_batch is not None:
-        refuse_taken(export_batch, force=force)
-        refuse_taken(export_batch.with_name(f"{export_batch.stem}-2{export_batch.suffix}"), force=force)
+    refuse_taken_batch(export_batch, force=force)
     with starting():
         from limbeck.pipeline.label import RowsToLabel, ask_teacher
         from limbeck.recipe.calls import allowing_custom_code
@@ -70,18 +74,30 @@ def label(
         rows = RowsToLabel(recipe, overrides=changes or [], out=out)
     for section in rows.teachers:
         asked = rows.of(section)
-        if import_batch:
-            _show(asked.read(import_batch).__dict__, as_json=as_json, text=_imported)
-        if export_batch:
-            count, files = asked.export(export_batch)
-            _show({"requests": count, "files": [str(file) for file in files]}, as_json=as_json, text=_exported)
-        if dry_run:
-            forecast = asked.forecast()
-            show_forecast(forecast, as_json=as_json)
+        without_asking(asked, dry_run=dry_run, export=export_batch, answers=import_batch or [], as_json=as_json)
 
 
-def show_forecast(forecast: "Forecast", *, as_json: bool) -> None:
-    """What asking will take; nothing was sent."""
+def without_asking(
+    asked: "AskedOf", *, dry_run: bool, export: Path | None, answers: Sequence[Path], as_json: bool
+) -> None:
+    """What is done about a teacher that is paid, without sending it anything."""
+    if answers:
+        _show(asked.read(answers).__dict__, as_json=as_json, text=_imported)
+    if export:
+        count, files = asked.export(export)
+        _show({"requests": count, "files": [str(file) for file in files]}, as_json=as_json, text=_exported)
+    if dry_run:
+        _show_forecast(asked.forecast(), as_json=as_json)
+
+
+def refuse_taken_batch(path: Path | None, *, force: bool, has_force: bool = True) -> None:
+    """Refuse to overwrite files of an earlier export, of which a second one would be left beside a shorter new one."""
+    if path is not None:
+        for place in (path, path.with_name(f"{path.stem}-2{path.suffix}")):
+            refuse_taken(place, force=force, has_force=has_force)
+
+
+def _show_forecast(forecast: "Forecast", *, as_json: bool) -> None:
     by_votes = forecast.by_votes.__dict__ if forecast.by_votes else None
     numbers = {**forecast.__dict__, "spent": forecast.spent.__dict__, "by_votes": by_votes}
     _show(numbers, as_json=as_json, text=_forecast)

@@ -1,5 +1,6 @@
 """`limbeck run`: all stages, from files to report."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from limbeck.cli.app import AllowOption, DevOption, EncodingOption, TestOption, TransferOption, app, reported, starting
+from limbeck.cli.label import ExportOption, ImportOption, refuse_taken_batch, without_asking
 from limbeck.errors import DataError
 from limbeck.progress import plain_console
 from limbeck.recipe.stages import Stage
@@ -99,6 +101,8 @@ def run(
             help="With --classes: say how many texts, tokens and what cost there would be at most; send nothing.",
         ),
     ] = False,
+    export_batch: ExportOption = None,
+    import_batch: ImportOption = None,
     allow_custom_code: AllowOption = False,
 ) -> None:
     """Run all stages, from files to report. Run it again and it continues where it stopped.
@@ -111,13 +115,12 @@ def run(
         wanted = _wanted(
             recipe, *given, key_from, multi_label, text, pair, ask, max_texts, encoder, changes=changes or []
         )
-        if dry_run:
-            _forecast(recipe, wanted)
+        if _without_asking(recipe, wanted, dry_run=dry_run, export=export_batch, answers=import_batch or []):
             return
         recipe, changes = _annotated(recipe, wanted)
-    elif dry_run:
-        what = "--dry-run is for texts without labels, with --classes, --endpoint and --model"
-        raise DataError(what, advice=f"What the teacher of a recipe takes: limbeck label {recipe} --dry-run")
+    elif dry_run or export_batch or import_batch:
+        what = "--dry-run and batches are for texts without labels here: --classes, --endpoint and --model"
+        raise DataError(what, advice=f"For the teacher of a recipe: limbeck label {recipe} --dry-run")
     from limbeck.drafting.run import draft_to_run
 
     draft = draft_to_run(recipe, transfer=transfer or [], held_out={"dev": dev, "test": test}, encoding=encoding)
@@ -189,11 +192,18 @@ def _wanted(
     )
 
 
-def _forecast(data: str, wanted: "WantedLabels") -> None:
-    from limbeck.annotation.run import forecast
-    from limbeck.cli.label import show_forecast
+def _without_asking(
+    data: str, wanted: "WantedLabels", *, dry_run: bool, export: Path | None, answers: Sequence[Path]
+) -> bool:
+    """Whether this is about the price or a batch, and no more is to be done."""
+    if not (dry_run or export or answers):
+        return False
+    from limbeck.annotation.run import texts_to_ask
 
-    show_forecast(forecast(Path(data), wanted), as_json=False)
+    refuse_taken_batch(export, force=False, has_force=False)
+    asked = texts_to_ask(Path(data), wanted)
+    without_asking(asked, dry_run=dry_run, export=export, answers=answers, as_json=False)
+    return True
 
 
 def _annotated(data: str, wanted: "WantedLabels") -> tuple[str, list[str]]:

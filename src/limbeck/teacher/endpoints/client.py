@@ -159,7 +159,8 @@ class ChatClient:
                 return dict(answer)
         except (ValueError, RecursionError, KeyError, TypeError, IndexError):
             pass
-        return _Failure("its answer is not a chat completion", may_be_paid=True)
+        said = self._without_key(_reason(content))  # some servers tell of errors with the status 200
+        return _Failure(f"its answer is not a chat completion{said}", may_be_paid=True)
 
     def _exchanged(self, body: dict[str, Any]) -> tuple[int, "httpx2.Headers", bytes]:
         """Status, headers and content. The time-out is for all of it: a server may send a byte now and then."""

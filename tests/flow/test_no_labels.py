@@ -3,14 +3,17 @@
 import csv
 import json
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from limbeck.annotation.recipes import RecipeOfOtherLabels
 from limbeck.annotation.run import NoAnswers, WantedLabels, annotate, texts_to_ask
+from limbeck.cli import app
 from limbeck.pipeline import run
 from limbeck.pipeline.label import RowsToLabel
 from limbeck.progress import SilentReporter
@@ -121,6 +124,29 @@ def test_a_limit_leaves_texts_to_learn_from_and_texts_to_judge_by(mails: Path, c
     Path("mails.toml").unlink()
     with pytest.raises(NoAnswers, match="max_requests"):
         annotate(mails, replace(wanted, model="b", choice="random", overrides=("teacher.max_requests=30",)))
+
+
+def test_the_command_tells_the_price_and_refuses_what_it_cannot_use_before_it_pays(mails: Path, chat: Any) -> None:
+    def cli(*words: str) -> Any:
+        return CliRunner().invoke(app, words)
+
+    asked = ["run", str(mails), "--classes", ",".join(CLASSES), "--endpoint", chat.url, "--model", "tiny"]
+
+    price = cli(*asked, "--dry-run", "--set", "teacher.prices.input_per_million=1000")
+    batch = cli(*asked, "--export-batch", "batch.jsonl")
+    again = cli(*asked, "--export-batch", "batch.jsonl")
+    strange = cli(*asked, "--transfer", "more.csv")
+    labelled = cli("run", str(mails), "--dry-run")
+
+    assert "to ask: 200 requests" in price.stdout
+    assert re.search(r"cost: about \d", price.stdout)
+    assert "by votes: up to 1,000 requests" in price.stdout
+    assert "Wrote 200 requests to batch.jsonl" in batch.stdout
+    assert (again.exit_code, strange.exit_code, labelled.exit_code) == (2, 2, 2)
+    assert "remove it" in again.stderr
+    assert "--transfer is for a file of labelled rows" in strange.stderr
+    assert "limbeck label mails.csv --dry-run" in labelled.stderr
+    assert chat.seen()["requests"] == 0
 
 
 def test_a_recipe_for_other_classes_is_not_used(mails: Path, chat: Any) -> None:

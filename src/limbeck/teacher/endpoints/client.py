@@ -68,20 +68,24 @@ class Pace:
     def __init__(self, section: EndpointTeacher, stop: threading.Event) -> None:
         self._per_request = 60 / section.requests_per_minute if section.requests_per_minute else 0.0
         self._per_token = 60 / section.tokens_per_minute if section.tokens_per_minute else 0.0
-        self._lock, self._next, self.stop = threading.Lock(), 0.0, stop
+        self._lock, self._next, self._held, self.stop = threading.Lock(), 0.0, 0.0, stop
 
     def wait(self, tokens: int) -> None:
         """Until it is this request's turn. Raises Stopped."""
-        with self._lock:
-            now = time.monotonic()
-            start = max(now, self._next)
-            self._next = start + max(self._per_request, tokens * self._per_token)
-        self.sleep(start - now)
+        while True:
+            with self._lock:
+                now = time.monotonic()
+                start = max(now, self._next)
+                self._next = start + max(self._per_request, tokens * self._per_token)
+            self.sleep(start - now)
+            if time.monotonic() >= self._held:  # else the server has asked for patience meanwhile
+                return
 
     def hold(self, seconds: float) -> None:
         """Nobody sends anything for so long."""
         with self._lock:
-            self._next = max(self._next, time.monotonic() + seconds)
+            self._held = max(self._held, time.monotonic() + seconds)
+            self._next = max(self._next, self._held)
 
     def sleep(self, seconds: float) -> None:
         """Raises Stopped if everything ends meanwhile."""

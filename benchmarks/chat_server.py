@@ -112,6 +112,8 @@ class Chat(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
         elif fault == "broken":
             self._send(200, b'{"choices": [{"mess')
+        elif fault == "error":
+            self._send(200, {"error": {"message": "the model is overloaded"}})
         elif "response_format" in body and not SCRIPT.schema:
             self._send(400, {"error": {"message": "response_format is not supported"}})
         else:

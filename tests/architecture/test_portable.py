@@ -13,6 +13,16 @@ NAMES = {  # of modules that are there, but without these
     "signal": {"SIGHUP", "SIGCHLD", "SIGKILL", "SIGALRM", "SIGUSR1", "SIGUSR2", "pthread_sigmask", "sigtimedwait"},
     "socket": {"AF_UNIX"},
 }
+ANYWHERE = {  # what Windows lacks as well, which a function may use only where it asks first
+    **NAMES,
+    "os": {*NAMES["os"], "O_CLOEXEC", "O_NOFOLLOW", "O_DIRECTORY", "pread", "pwrite", "statvfs", "uname"},
+    "mmap": {"MADV_DONTNEED", "MADV_RANDOM", "PROT_READ", "MAP_PRIVATE"},
+}
+POSIX_ALONE = {  # modules of what Windows does not have, whose callers ask
+    "serving/workers.py",
+    "training/side_by_side.py",
+    "training/processes.py",
+}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -25,7 +35,7 @@ def at_start(tree: ast.AST) -> Iterator[ast.AST]:
         yield from at_start(node)
 
 
-def is_guard(test: ast.expr) -> bool:
+def is_guard(test: ast.AST) -> bool:
     """`hasattr(os, …)` or `sys.platform == …`"""
     return any(part in ast.unparse(test) for part in ("hasattr(", "sys.platform"))
 
@@ -44,6 +54,20 @@ def posix_only(source: str) -> list[str]:
             names = [node.attr] if node.attr in NAMES.get(node.value.id, ()) else []
         found += [f"{node.lineno}: {name}" for name in names if isinstance(node, ast.stmt | ast.expr)]
     return found
+
+
+def unguarded(source: str) -> list[str]:
+    """Line and name of everything inside functions that Windows lacks, where the function does not ask for it."""
+    found = []
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) or is_guard(function):
+            continue
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+                continue
+            if node.attr in ANYWHERE.get(node.value.id, ()):
+                found.append(f"{node.lineno}: {node.value.id}.{node.attr}")
+    return sorted(set(found))
 
 
 def without_encoding(source: str) -> list[str]:
@@ -77,6 +101,9 @@ def test_the_checks_find_what_they_look_for() -> None:
         "5: fork",
     ]
     assert posix_only("def f():\n    import fcntl\nclass A:\n    import termios") == ["4: termios"]
+    assert unguarded("def f():\n    os.pread(1)\ndef g():\n    if hasattr(os, 'pread'):\n        os.pread(1)") == [
+        "2: os.pread"
+    ]
     assert without_encoding("open('a')\nopen('a', 'rb')\np.read_text()\np.open('w')\np.open('r', encoding='x')") == [
         *("1: open", "3: read_text", "4: open"),
     ]
@@ -87,6 +114,14 @@ def test_nothing_that_only_posix_has_is_needed_at_the_start_of_a_module() -> Non
 
     assert [f"{place}:{line}" for place, source in sources.items() for line in posix_only(source)] == []
     assert [f"{place}:{line}" for place, source in sources.items() for line in without_encoding(source)] == []
+
+
+def test_functions_ask_before_they_use_what_windows_lacks() -> None:
+    sources = {path.relative_to(SRC).as_posix(): path.read_text(encoding="utf-8") for path in SRC.rglob("*.py")}
+    lines = [f"{place}:{one}" for place, text in sources.items() if place not in POSIX_ALONE for one in unguarded(text)]
+
+    assert sources.keys() >= POSIX_ALONE
+    assert lines == []
 
 
 def test_files_are_replaced_and_not_renamed_as_windows_refuses_where_one_is() -> None:

@@ -1,14 +1,19 @@
 """From texts without labels: a language model labels them, a person checks some, and the report says whose they are."""
 
 import csv
+import json
 import random
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from limbeck.annotation.recipes import RecipeOfOtherLabels
-from limbeck.annotation.run import WantedLabels, annotate
+from limbeck.annotation.run import NoAnswers, WantedLabels, annotate, texts_to_ask
+from limbeck.cli import app
 from limbeck.pipeline import run
 from limbeck.pipeline.label import RowsToLabel
 from limbeck.progress import SilentReporter
@@ -71,6 +76,79 @@ def test_the_report_is_about_the_model_until_a_person_has_checked_some(mails: Pa
     assert 'id="plot-asking"' in Path("runs/mails/report/report.html").read_text(encoding="utf-8")
 
 
+def test_what_it_takes_is_known_before_anything_is_sent_or_written(mails: Path, chat: Any) -> None:
+    prices = ("teacher.prices.input_per_million=10.0", "teacher.prices.output_per_million=20.0")
+    wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny", overrides=prices)
+
+    before = texts_to_ask(mails, wanted).forecast()
+    few = texts_to_ask(mails, replace(wanted, choice="random", most_texts=50)).forecast()
+
+    assert chat.seen()["requests"] == 0
+    assert [path.name for path in Path().iterdir()] == ["mails.csv"]
+    assert (before.requests, few.requests) == (200, 50 + 40)  # 40 for a person to check
+    assert before.by_votes is not None
+    assert (before.by_votes.requests, before.by_votes.tokens_in) == (5 * 200, 5 * before.tokens_in)
+    annotate(mails, wanted, reporter=SilentReporter())
+    seen = chat.seen()
+    assert seen["tokens_in"] == pytest.approx(before.tokens_in, rel=0.1)
+    assert before.cost == pytest.approx((seen["tokens_in"] * 10 + seen["tokens_out"] * 20) / 1e6, rel=0.1)
+    assert texts_to_ask(mails, wanted).forecast().known == 200
+
+
+def test_a_batch_labels_texts_too_and_the_same_command_goes_on_with_it(mails: Path, chat: Any) -> None:
+    chat.script(words=WORDS)
+    wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny")
+
+    count, files = texts_to_ask(mails, wanted).export(Path("batch.jsonl"))
+    answers = chat.answered(files[0], Path("answers.jsonl"), most=count)
+    stored = texts_to_ask(mails, wanted).read([answers]).answers
+    chat.script(words=WORDS)
+    found = annotate(mails, wanted, reporter=SilentReporter())
+
+    assert count == stored == 200
+    assert chat.seen()["requests"] == 0
+    assert "labelled 160 of 160 texts" in found.summary
+
+
+def test_a_limit_leaves_texts_to_learn_from_and_texts_to_judge_by(mails: Path, chat: Any) -> None:
+    chat.script(words=WORDS)
+    wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny", overrides=("teacher.max_requests=60",))
+
+    found = annotate(mails, wanted, reporter=SilentReporter())
+
+    facts = json.loads(Path("mails-labels/labels.json").read_text(encoding="utf-8"))
+    judged = len(Path("mails-labels/test.csv").read_text(encoding="utf-8").splitlines()) - 1
+    assert chat.seen()["requests"] == 60 == facts["answered"] + judged
+    assert 35 <= facts["answered"] <= 58  # of 60 about 48
+    assert "of 160 texts to learn from, beside 40 for a person" in found.summary
+    Path("mails.toml").unlink()
+    with pytest.raises(NoAnswers, match="max_requests"):
+        annotate(mails, replace(wanted, model="b", choice="random", overrides=("teacher.max_requests=30",)))
+
+
+def test_the_command_tells_the_price_and_refuses_what_it_cannot_use_before_it_pays(mails: Path, chat: Any) -> None:
+    def cli(*words: str) -> Any:
+        return CliRunner().invoke(app, words)
+
+    asked = ["run", str(mails), "--classes", ",".join(CLASSES), "--endpoint", chat.url, "--model", "tiny"]
+
+    price = cli(*asked, "--dry-run", "--set", "teacher.prices.input_per_million=1000")
+    batch = cli(*asked, "--export-batch", "batch.jsonl")
+    again = cli(*asked, "--export-batch", "batch.jsonl")
+    strange = cli(*asked, "--transfer", "more.csv")
+    labelled = cli("run", str(mails), "--dry-run")
+
+    assert "to ask: 200 requests" in price.stdout
+    assert re.search(r"cost: about \d", price.stdout)
+    assert "by votes: up to 1,000 requests" in price.stdout
+    assert "Wrote 200 requests to batch.jsonl" in batch.stdout
+    assert (again.exit_code, strange.exit_code, labelled.exit_code) == (2, 2, 2)
+    assert "remove it" in again.stderr
+    assert "--transfer is for a file of labelled rows" in strange.stderr
+    assert "limbeck label mails.csv --dry-run" in labelled.stderr
+    assert chat.seen()["requests"] == 0
+
+
 def test_a_recipe_for_other_classes_is_not_used(mails: Path, chat: Any) -> None:
     chat.script(words=WORDS)
     wanted = WantedLabels(classes=CLASSES, url=chat.url, model="tiny", most_texts=60, choice="spread")
@@ -106,6 +184,12 @@ def test_costs_are_known_before_the_first_request_and_batches_are_paid_once(
     assert forecast().read([answers]).known == 50
     after = forecast().forecast()
     assert (after.known, after.spent.requests) == (50, 50)
+    failed = tmp_path / "failed.jsonl"
+    response = {"status_code": 500, "body": {"error": {"message": "oops"}}}
+    named = [json.loads(line)["custom_id"] for line in files[0].read_text(encoding="utf-8").splitlines()[50:]]
+    failed.write_text("\n".join(json.dumps({"custom_id": name, "response": response}) for name in named))
+    assert forecast().read([failed]).unreadable == 150
+    assert forecast().forecast().spent == after.spent  # they cost nothing, and say nothing about tokens
 
     chat.script()
     run(recipe, out=tmp_path / "runs" / "films", until=Stage.LABELING, reporter=SilentReporter())

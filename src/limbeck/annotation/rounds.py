@@ -29,6 +29,7 @@ CANDIDATES = (
 )
 TEXTS_PER_CLUSTER, MOST_CLUSTERS, DIMENSIONS = 20, 200, 64
 GAIN = 0.005  # in accuracy, that counts as one
+SOME_UNANSWERED = "a limit was reached, or some texts got no answer"
 
 
 @dataclass
@@ -60,20 +61,24 @@ def ask_in_rounds(
     order, curve = _order(texts, choice), list[dict[str, Any]]()
     why = "all texts are asked" if limit == len(texts.rows) else "as many texts are asked as were wanted"
     student: FirstStudent | None = None
-    while (asked := int(is_known(logits).sum())) < limit and len(curve) < limit:
-        size = limit if choice == "all" else min(limit, max(FIRST_ROUND, 2 * asked))
-        places = _next(texts, choice, logits, order=order, student=student, several=judges.several, count=size - asked)
+    tried = np.zeros(len(texts.rows), dtype=np.bool_)  # a text without an answer is not paid for again
+    while (count := int(tried.sum())) < limit:
+        size = limit if choice == "all" else min(limit, max(FIRST_ROUND, 2 * count))
+        left = order[~tried[order]]
+        places = _next(texts, choice, left, student=student, several=judges.several, count=size - count)
+        answered = int(is_known(logits).sum())
         logits[places] = ask(places)
-        if int(is_known(logits).sum()) == asked:
-            why = "no further text got an answer"
+        tried[places] = True
+        if np.isnan(logits[places]).any():
+            why = SOME_UNANSWERED
+        if int(is_known(logits).sum()) == answered:
+            why = SOME_UNANSWERED if curve else "no text got an answer"
             break
         if choice == "all":
             curve += _afterwards(texts, logits, order=order, judges=judges)
         student, point = _judged(texts, logits, judges)
         curve.append(point)
         reporter.note(f"  {point['asked']:,} texts: a first student agrees with the model on {_percent(point)}")
-        if np.isnan(logits[places]).any():
-            why = "a limit was reached, or some texts got no answer"
         if choice != "all" and _is_flat(curve, rows=len(judges.texts.rows)):
             why = f"the first student did not get better in {PATIENCE} rounds"
             break
@@ -162,17 +167,9 @@ def _of_words(rows: Rows) -> npt.NDArray[np.float32] | None:
 
 
 def _next(
-    texts: Texts,
-    choice: Choice,
-    logits: Logits,
-    *,
-    order: Places,
-    student: FirstStudent | None,
-    several: bool,
-    count: int,
+    texts: Texts, choice: Choice, left: Places, *, student: FirstStudent | None, several: bool, count: int
 ) -> Places:
-    """Places of the texts of the next round."""
-    left = order[~is_known(logits)[order]]
+    """Places of the texts of the next round, among those that are left."""
     match choice:
         case "all" | "random" | "spread":
             return left[:count]

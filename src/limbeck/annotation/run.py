@@ -10,29 +10,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.annotation.checking import Checked, draw, read_sheet, sheet_keys, write_sheet
-from limbeck.annotation.first_students import Texts
+from limbeck.annotation.checking import (
+    Checked,
+    draw,
+    plain_rows,
+    read_sheet,
+    refuse_ambiguous,
+    texts_of_sheet,
+    write_sheet,
+)
+from limbeck.annotation.first_students import Logits, Texts, is_known
+from limbeck.annotation.labelling_model import LabellingModel, NewTask
 from limbeck.annotation.recipes import refuse_other_recipe, section_in, written_recipe
-from limbeck.annotation.rounds import AskedTexts, Choice, Judges, ask_in_rounds
+from limbeck.annotation.rounds import Ask, AskedTexts, Choice, Judges, ask_in_rounds
 from limbeck.annotation.texts import read_texts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import RUNS
-from limbeck.artifacts.score_scale import ScoreScale
 from limbeck.drafting.draft_teacher import DraftedTeacher, encoder_at_hand
-from limbeck.errors import DataError
-from limbeck.labeling.asking import asked_rows
-from limbeck.labeling.source import TeacherSource
-from limbeck.labeling.store import LabelStore, Root
-from limbeck.labeling.summary import probabilities
+from limbeck.errors import DataError, TeacherError
+from limbeck.labeling.index import TextIndex
+from limbeck.pipeline.label import AskedOf
 from limbeck.pipeline.teachers import LABEL_STORE
-from limbeck.progress import Reporter, TerminalReporter
+from limbeck.progress import Reporter, SilentReporter, TerminalReporter
 from limbeck.recipe.corpus import Column
 from limbeck.recipe.endpoint import EndpointTeacher
-from limbeck.recipe.labeling import Labeling
-from limbeck.teacher.endpoint import described_for, fingerprint_for
-from limbeck.teacher.endpoints.asking import EndpointAnswers
-from limbeck.teacher.endpoints.ledger import spent_in
-from limbeck.teacher.endpoints.questions import Questions
 from limbeck.teacher.sentence_vectors import sentence_vectors
 
 TRAIN, TEST, CHECK, FACTS = "train.csv", "test.csv", "check.csv", "labels.json"
@@ -66,15 +67,16 @@ class WantedLabels:
         return [f"teacher.url={self.url}", *key, *self.overrides]
 
 
-@dataclass(frozen=True)
-class NewTask:
-    """What a teacher has to know of a corpus that does not exist yet."""
+class NoAnswers(TeacherError):
+    """The language model has answered for too few texts to go on."""
 
-    labels: list[str]
-    is_multi_label: bool
-    is_pair: bool
-    splits: Mapping[str, Rows]
-    scale: ScoreScale | None = None
+    def __init__(self, what: str) -> None:
+        advice = (
+            "Raise max_requests, max_tokens or max_cost in [teacher] (--set teacher.max_cost=5), or look at what it "
+        )
+        super().__init__(
+            what, advice=f"{advice}said above; then run the same command again. Its answers so far are kept."
+        )
 
 
 @dataclass(frozen=True)
@@ -90,28 +92,23 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     """Label the texts of a file, draw some for a person, and write the recipe of a run on them, beside each other in
     the current folder. What was asked before is not asked again; labels that a person has filled in are the test.
     """
-    reporter, stem = reporter or TerminalReporter(), data.name.partition(".")[0]
-    recipe, folder = Path(f"{stem}.toml"), Path(f"{stem}-labels")
-    if reserved := {"text", "pair"} & set(wanted.classes):
-        what = f"a class cannot be called '{min(reserved)}' here: that is the name of the column of the texts"
-        raise DataError(what, advice="Give it another name.")
-    refuse_other_recipe(recipe, wanted)
-    section = section_in(recipe, wanted)
+    reporter, (recipe, folder) = reporter or TerminalReporter(), _places(data)
+    section = _asked_teacher(recipe, wanted)
     rows = read_texts(data, text=wanted.text, pair=wanted.pair)
     folder.mkdir(exist_ok=True)
     sheet = folder / CHECK
-    is_for_person = _is_for_person(rows, sheet)
+    is_for_person = _is_for_person(rows, sheet, wanted.classes)
     for_person, others = (rows.select(np.flatnonzero(mask)) for mask in (is_for_person, ~is_for_person))
     write_sheet(sheet, for_person)
-    checked = read_sheet(sheet, classes=wanted.classes, multi_label=wanted.multi_label)
-    model = _Model(section, wanted, rows, runs / LABEL_STORE, reporter)
+    checked = read_sheet(sheet, classes=wanted.classes, multi_label=wanted.multi_label, among=for_person)
+    model = LabellingModel(section, _task(wanted, rows), runs / LABEL_STORE, reporter)
     apart = _Reading.of(wanted, rows, folder, reporter)
-    truth = model.ask(for_person)
+    ask, truth = _asking(model, rows, is_for_person, is_at_once=wanted.choice == "all" and wanted.most_texts is None)
     asked = ask_in_rounds(
         apart.read(others),
         choice=wanted.choice,
         most=wanted.most_texts,
-        ask=lambda places: model.ask(others.select(places)),
+        ask=ask,
         judges=Judges(
             apart.read(for_person),
             truth,
@@ -121,6 +118,7 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
         ),
         reporter=reporter,
     )
+    _refuse_no_answers(asked.logits, truth, sheet, is_checked=checked is not None)
     _write_rows(folder / TRAIN, others, model.shares(asked.logits), wanted.classes)
     test = checked or Checked(for_person, model.shares(truth))
     _write_rows(folder / TEST, test.rows, test.labels, wanted.classes)
@@ -131,37 +129,57 @@ def annotate(data: Path, wanted: WantedLabels, *, runs: Path = RUNS, reporter: R
     return Annotation(recipe, folder, _summary(facts, sheet, recipe, rows=len(for_person)))
 
 
-class _Model:
-    """The language model, asked through the label store of the runs."""
+def texts_to_ask(data: Path, wanted: WantedLabels, *, runs: Path = RUNS) -> AskedOf:
+    """What `annotate` would ask about at most: its price, and files for batch interfaces. Nothing is sent."""
+    recipe, folder = _places(data)
+    section = _asked_teacher(recipe, wanted)
+    rows = read_texts(data, text=wanted.text, pair=wanted.pair)
+    is_for_person = _is_for_person(rows, folder / CHECK, wanted.classes)
+    others = np.flatnonzero(~is_for_person)
+    drawn = others[np.argsort(rows.keys[others, 0], kind="stable")[: wanted.most_texts]]
+    asked = rows.select(np.sort(np.concatenate([np.flatnonzero(is_for_person), drawn])))
+    model = LabellingModel(section, _task(wanted, rows), runs / LABEL_STORE, SilentReporter())
+    return AskedOf(section, model.questions, TextIndex({"texts": asked}), model.store)
 
-    def __init__(
-        self, section: EndpointTeacher, wanted: WantedLabels, rows: Rows, root: Root, reporter: Reporter
-    ) -> None:
-        self.section, self._root, self._reporter = section, root, reporter
-        empty = rows.select([])
-        self.task = NewTask(list(wanted.classes), wanted.multi_label, rows.is_pair, {"train": empty, "dev": empty})
-        self.fingerprint = fingerprint_for(section, self.task)
-        self._answers = EndpointAnswers(section, Questions(described_for(section, self.task)))
 
-    def ask(self, rows: Rows) -> npt.NDArray[np.float32]:
-        """(rows, classes) logits; NaN where there is no answer."""
-        source = TeacherSource(name=self.section.shown_name, fingerprint=self.fingerprint, open=lambda: self._answers)
-        classes = len(self.task.labels)
-        return asked_rows(source, Labeling(), rows=rows, classes=classes, root=self._root, reporter=self._reporter)
+def _places(data: Path) -> tuple[Path, Path]:
+    """The recipe and the folder of labels, beside each other in the current folder."""
+    stem = data.name.partition(".")[0]
+    return Path(f"{stem}.toml"), Path(f"{stem}-labels")
 
-    def shares(self, logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """Probabilities; NaN where there is no answer."""
-        found = np.full(logits.shape, np.nan)
-        known = ~np.isnan(logits).any(axis=1)
-        found[known] = probabilities(logits[known], multi_label=self.task.is_multi_label)
-        return found
 
-    def spent(self) -> dict[str, Any]:
-        """Requests, tokens and cost so far."""
-        total = spent_in(LabelStore(self._root, teacher=self.fingerprint, classes=len(self.task.labels)).folder)
-        cost = total.cost(self.section)
-        found = {"requests": total.requests, "tokens_in": total.tokens_in, "tokens_out": total.tokens_out}
-        return found if cost is None else {**found, "cost": cost}
+def _asked_teacher(recipe: Path, wanted: WantedLabels) -> EndpointTeacher:
+    """`[teacher]`, for classes whose names can be columns and cells of files."""
+    if reserved := {"text", "pair"} & set(wanted.classes):
+        what = f"a class cannot be called '{min(reserved)}' here: that is the name of the column of the texts"
+        raise DataError(what, advice="Give it another name.")
+    refuse_ambiguous(wanted.classes, multi_label=wanted.multi_label)
+    refuse_other_recipe(recipe, wanted)
+    return section_in(recipe, wanted)
+
+
+def _task(wanted: WantedLabels, rows: Rows) -> NewTask:
+    return NewTask.of(wanted.classes, rows, multi_label=wanted.multi_label)
+
+
+def _asking(
+    model: LabellingModel, rows: Rows, is_for_person: npt.NDArray[np.bool_], *, is_at_once: bool
+) -> tuple[Ask, npt.NDArray[np.float32]]:
+    """How texts to learn from are asked about, by their places among these, and the answers to those for a person. All
+    at once in one random order, so that both get their share where a limit is reached."""
+    others = np.flatnonzero(~is_for_person)
+    if is_at_once:
+        answers = model.ask(rows)
+        return lambda places: answers[others[places]], answers[is_for_person]
+    return lambda places: model.ask(rows.select(others[places])), model.ask(rows.select(np.flatnonzero(is_for_person)))
+
+
+def _refuse_no_answers(learned: Logits, judged: Logits, sheet: Path, *, is_checked: bool) -> None:
+    """Raise NoAnswers where there is nothing to learn from, or to judge by."""
+    if not is_known(learned).any():
+        raise NoAnswers("no text to learn from has an answer")
+    if not is_checked and not is_known(judged).any():
+        raise NoAnswers(f"no text of '{sheet}' has an answer")
 
 
 @dataclass(frozen=True)
@@ -195,11 +213,11 @@ class _Reading:
         return Texts(rows, vectors)
 
 
-def _is_for_person(rows: Rows, sheet: Path) -> npt.NDArray[np.bool_]:
+def _is_for_person(rows: Rows, sheet: Path, classes: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Those of the existing sheet, else a draw."""
     found = np.zeros(len(rows), dtype=np.bool_)
-    if kept := sheet_keys(sheet):
-        found[:] = [key.tobytes() in kept for key in rows.keys]
+    if kept := texts_of_sheet(sheet, classes=classes):
+        found[:] = [plain in kept for plain in plain_rows(rows)]
     if not found.any():
         found[draw(rows, count=min(MOST_CHECKED, int(CHECKED_SHARE * len(rows))))] = True
     return found
@@ -219,7 +237,7 @@ def _write_rows(path: Path, rows: Rows, shares: npt.NDArray[np.float64], classes
 
 
 def _facts(
-    wanted: WantedLabels, model: _Model, asked: AskedTexts, checked: Checked | None, *, texts: int
+    wanted: WantedLabels, model: LabellingModel, asked: AskedTexts, checked: Checked | None, *, texts: int
 ) -> dict[str, Any]:
     """For the report: whose labels these are, and what they took."""
     right: float | None = None
@@ -246,8 +264,9 @@ def _summary(facts: Mapping[str, Any], sheet: Path, recipe: Path, *, rows: int) 
     spent = facts["spent"]
     cost = f", cost {spent['cost']:,.2f}" if "cost" in spent else ""
     lines = [
-        f"{facts['model']} labelled {facts['answered']:,} of {facts['texts']:,} texts: {spent['requests']:,} requests, "
-        f"{spent['tokens_in'] + spent['tokens_out']:,} tokens{cost} ({facts['why_stopped']})"
+        f"{facts['model']} labelled {facts['answered']:,} of {facts['texts'] - rows:,} texts to learn from, beside "
+        f"{rows:,} for a person: {spent['requests']:,} requests, {spent['tokens_in'] + spent['tokens_out']:,} "
+        f"tokens{cost} ({facts['why_stopped']})"
     ]
     if facts["checked"]:
         right = "" if facts["right_of_checked"] is None else f"; the model has {facts['right_of_checked']:.1%} right"

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.answers import Keys
+from limbeck.artifacts.mapped import release_pages
 
 RECORD = np.dtype([("high", "<u8"), ("low", "<u8"), ("first", "<u4"), ("second", "<u4")])
 MAGIC = b"limbeck-keys-1\n\0"
@@ -120,7 +121,7 @@ class KeyFile:
     def release(self) -> None:
         """Hand the pages that were read back to the system."""
         if self._region is not None:
-            self._region.madvise(mmap.MADV_DONTNEED)
+            release_pages(self._region)
 
 
 def write_key_file(

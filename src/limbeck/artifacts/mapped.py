@@ -27,7 +27,19 @@ class MappedTable:
 
         Without this, the pages that were read count as this process's memory until others need the space.
         """
-        self.region.madvise(mmap.MADV_DONTNEED)
+        release_pages(self.region)
+
+    def bytes_at(self, place: int, count: int) -> bytes:
+        """A part of the file, read from it without the map; Windows can read at a place in no other way."""
+        if not hasattr(os, "pread"):
+            return self.region[place : place + count]
+        return os.pread(self.handle, count, place)
+
+
+def release_pages(region: mmap.mmap) -> None:
+    """Release the memory of the pages of a map that were read. Windows has no such call, and does it by itself."""
+    if hasattr(region, "madvise"):
+        region.madvise(mmap.MADV_DONTNEED)
 
 
 def map_table(path: Path) -> MappedTable:
@@ -59,9 +71,9 @@ def read_texts(file: MappedTable, name: str, positions: npt.NDArray[np.integer[A
     for position, number in zip(positions.tolist(), np.searchsorted(ends, positions, side="right"), strict=True):
         offsets, characters = starts[number]
         place = position - int(ends[number]) + len(chunks[number])
-        begin, end = struct.unpack("<qq", os.pread(file.handle, 16, offsets + 8 * place))
+        begin, end = struct.unpack("<qq", file.bytes_at(offsets + 8 * place, 16))
         # If all texts are empty, the file has no character data, and the buffer has no address.
-        texts.append(os.pread(file.handle, end - begin, characters + begin).decode("utf-8") if end > begin else "")
+        texts.append(file.bytes_at(characters + begin, end - begin).decode("utf-8") if end > begin else "")
     return texts
 
 

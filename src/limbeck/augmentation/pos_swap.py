@@ -15,7 +15,7 @@ from limbeck.artifacts.rows import KEY_BYTES, Rows, content_key
 from limbeck.augmentation.method import PreparationContext, Rng, SourceText, WordMethod, pick, texts_of
 from limbeck.augmentation.prediction_store import keep, stored_batches
 from limbeck.augmentation.processes import spread, worthwhile
-from limbeck.augmentation.tagging import Tagger, tag_texts, tagger_id
+from limbeck.augmentation.tagging import HANTA_MODELS, Tagger, tag_texts, tagger_id
 from limbeck.augmentation.words import cut_words
 from limbeck.recipe.augmentation import PosSwap
 
@@ -75,8 +75,10 @@ class SwapWithinTag(WordMethod):
 
 def pos_swap(section: PosSwap, rows: Rows, context: PreparationContext) -> SwapWithinTag:
     """Tag all texts of the rows, and count the words of each tag."""
-    texts = {content_key(text): text for text in texts_of(rows)}
-    named = tags_of_texts(texts, _tagger(section, context.language), context)
+    texts, tagger = {content_key(text): text for text in texts_of(rows)}, _tagger(section, context.language)
+    if tagger == "hanta" and context.language not in HANTA_MODELS:
+        context.reporter.note(f"  pos_swap: HanTa has no model for '{context.language}', so its English one tags words")
+    named = tags_of_texts(texts, tagger, context)
     numbers = {
         tag: number for number, tag in enumerate(sorted({tag for tags in named.values() for tag in tags.split()}))
     }

@@ -1,4 +1,4 @@
-"""Part-of-speech tagging: HanTa for English, jieba for Chinese; both packages include their models."""
+"""Part-of-speech tagging: HanTa for English, German and Dutch, jieba for Chinese; both include their models."""
 
 import re
 import warnings
@@ -15,6 +15,7 @@ from limbeck.text.jieba_words import jieba_tags
 Tagger: TypeAlias = Literal["hanta", "jieba"]
 PACKAGES: dict[Tagger, str] = {"hanta": "HanTa", "jieba": "jieba"}
 EXTRAS = {"HanTa": "augment", "jieba": "zh"}
+HANTA_MODELS = {"en": "en", "de": "ger", "nl": "dutch"}  # those inside the package, as their files call them
 WORDS_AT_ONCE = 128  # HanTa fails on sentences whose probability underflows
 MOST_LETTERS = 40  # of a word for HanTa: its time grows with the square of the length
 WORDS_REMEMBERED = 20_000  # some kilobytes each
@@ -28,7 +29,14 @@ def tagger_id(tagger: Tagger, *, language: str) -> str:
     Raises DependencyMissing if the tagger's package is not installed.
     """
     cutter = f"-jieba{_version('jieba')}" if language == "zh" and tagger != "jieba" else ""
-    return f"{tagger}{_version(PACKAGES[tagger])}{cutter}-{language}-{FORMAT}"
+    model = hanta_model(language) if tagger == "hanta" else "en"
+    which = "" if model == "en" else f"-{model}"
+    return f"{tagger}{_version(PACKAGES[tagger])}{which}{cutter}-{language}-{FORMAT}"
+
+
+def hanta_model(language: str) -> str:
+    """The model that tags a language: its own, else that of English."""
+    return HANTA_MODELS.get(language, HANTA_MODELS["en"])
 
 
 def _version(package: str) -> str:
@@ -39,21 +47,21 @@ def _version(package: str) -> str:
         raise DependencyMissing(package=package, purpose=purpose, extra=EXTRAS[package]) from None
 
 
-def open_tagger(tagger: Tagger) -> Callable[[Sequence[str]], list[str]]:
+def open_tagger(tagger: Tagger, *, language: str) -> Callable[[Sequence[str]], list[str]]:
     """A function that gives each word of a text its tag."""
-    return _hanta_tags() if tagger == "hanta" else _jieba_tags()
+    return _hanta_tags(hanta_model(language)) if tagger == "hanta" else _jieba_tags()
 
 
 def tag_texts(tagger_and_language: tuple[Tagger, str], texts: Sequence[str]) -> list[str]:
     """For each text the tags of its words, separated by spaces."""
     tagger, language = tagger_and_language
-    tags_of = open_tagger(tagger)
+    tags_of = open_tagger(tagger, language=language)
     return [" ".join(tags_of(cut_words(text, language=language).words)) for text in texts]
 
 
 @cache
-def _hanta_tags() -> Callable[[Sequence[str]], list[str]]:
-    tagger = _hanta()
+def _hanta_tags(model: str) -> Callable[[Sequence[str]], list[str]]:
+    tagger = _hanta(model)
 
     def tags_of(words: Sequence[str]) -> list[str]:
         """In context, sentence by sentence. A contraction is tagged as its two words: don't is VDB+XX0."""
@@ -74,8 +82,8 @@ def _parts(word: str) -> tuple[str, ...]:
     return contraction.groups() if contraction else (plain,)
 
 
-def _hanta() -> Any:
-    """HanTa's tagger for English, with a cache: most of its time is spent on words that it has seen before.
+def _hanta(model: str) -> Any:
+    """HanTa's tagger with one of its models, and a cache: most of its time is spent on words that it has seen before.
 
     Its model is a pickle inside the package. It is given by its full path, because HanTa would look in the current
     folder first.
@@ -87,11 +95,11 @@ def _hanta() -> Any:
     base: Any = HanTa.HanoverTagger.HanoverTagger
 
     class CachingTagger(base):  # type: ignore[misc]
-        @lru_cache(WORDS_REMEMBERED)  # noqa: B019 - there is one tagger, and it lives as long as its process
+        @lru_cache(WORDS_REMEMBERED)  # noqa: B019 - there is one tagger of a model, and it lives as long as its process
         def analyze_forward(self, word: str) -> Any:
             return super().analyze_forward(word)
 
-    return CachingTagger(str(Path(HanTa.__file__).with_name("morphmodel_en.pgz")))
+    return CachingTagger(str(Path(HanTa.__file__).with_name(f"morphmodel_{model}.pgz")))
 
 
 @cache

@@ -180,9 +180,10 @@ def _options(
     del version
 
 
-def refuse_taken(path: Path, *, force: bool) -> None:
-    """Refuse to overwrite an existing file unless `force` is given."""
+def refuse_taken(path: Path, *, force: bool, has_force: bool = True) -> None:
+    """Refuse to overwrite an existing file unless `force` is given; `has_force`: whether the command has such an
+    option."""
     refuse_place(path)
     if path.exists() and not force:
-        advice = "Give another name, or overwrite it with --force."
+        advice = f"Give another name, or {'overwrite it with --force' if has_force else 'remove it'}."
         raise PathUnusable(path=str(path), reason="it already exists", advice=advice)

@@ -1,13 +1,32 @@
 """`limbeck label`: asks the teacher; for a language model behind an address also costs, and files for batches."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from limbeck.cli.app import AllowOption, app, refuse_taken, reported, starting
 from limbeck.cli.runner import AddressOption, RunnerOption, WorkersOption, asking_on_ray
 from limbeck.progress import plain_console, visible_json
+
+if TYPE_CHECKING:
+    from limbeck.pipeline.label import AskedOf, Forecast
+
+
+ExportOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--export-batch",
+        metavar="FILE.jsonl",
+        help="Write the requests for a server's batch interface (OpenAI's format) instead of sending them; several "
+        "files where one would be too large.",
+    ),
+]
+ImportOption = Annotated[
+    list[Path] | None,
+    typer.Option("--import-batch", metavar="FILE.jsonl", help="Store the answers of a batch. Can be repeated."),
+]
 
 
 @app.command(
@@ -27,18 +46,8 @@ def label(
         bool,
         typer.Option("--dry-run", help="Say how many texts, tokens and what cost there would be; send nothing."),
     ] = False,
-    export_batch: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help="Write the requests for a server's batch interface (OpenAI's format) instead of sending them; several "
-            "files where one would be too large.",
-        ),
-    ] = None,
-    import_batch: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE.jsonl", help="Store the answers of a batch. Can be repeated."),
-    ] = None,
+    export_batch: ExportOption = None,
+    import_batch: ImportOption = None,
     runner: RunnerOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
@@ -49,8 +58,7 @@ def label(
     """Ask the teacher for the labels of all rows, and keep them; `limbeck run` goes on from there. For a language model
     behind an address (docs/endpoint.md): what it will cost, and files for batch interfaces. With --runner ray the
     workers of a Ray cluster ask it (docs/scale.md); the same command continues where one was stopped."""
-    if export_batch is not None:
-        refuse_taken(export_batch, force=force)
+    refuse_taken_batch(export_batch, force=force)
     with starting():
         from limbeck.pipeline.label import RowsToLabel, ask_teacher
         from limbeck.recipe.calls import allowing_custom_code
@@ -66,14 +74,33 @@ def label(
         rows = RowsToLabel(recipe, overrides=changes or [], out=out)
     for section in rows.teachers:
         asked = rows.of(section)
-        if import_batch:
-            _show(asked.read(import_batch).__dict__, as_json=as_json, text=_imported)
-        if export_batch:
-            count, files = asked.export(export_batch)
-            _show({"requests": count, "files": [str(file) for file in files]}, as_json=as_json, text=_exported)
-        if dry_run:
-            forecast = asked.forecast()
-            _show({**forecast.__dict__, "spent": forecast.spent.__dict__}, as_json=as_json, text=_forecast)
+        without_asking(asked, dry_run=dry_run, export=export_batch, answers=import_batch or [], as_json=as_json)
+
+
+def without_asking(
+    asked: "AskedOf", *, dry_run: bool, export: Path | None, answers: Sequence[Path], as_json: bool
+) -> None:
+    """What is done about a teacher that is paid, without sending it anything."""
+    if answers:
+        _show(asked.read(answers).__dict__, as_json=as_json, text=_imported)
+    if export:
+        count, files = asked.export(export)
+        _show({"requests": count, "files": [str(file) for file in files]}, as_json=as_json, text=_exported)
+    if dry_run:
+        _show_forecast(asked.forecast(), as_json=as_json)
+
+
+def refuse_taken_batch(path: Path | None, *, force: bool, has_force: bool = True) -> None:
+    """Refuse to overwrite files of an earlier export, of which a second one would be left beside a shorter new one."""
+    if path is not None:
+        for place in (path, path.with_name(f"{path.stem}-2{path.suffix}")):
+            refuse_taken(place, force=force, has_force=has_force)
+
+
+def _show_forecast(forecast: "Forecast", *, as_json: bool) -> None:
+    by_votes = forecast.by_votes.__dict__ if forecast.by_votes else None
+    numbers = {**forecast.__dict__, "spent": forecast.spent.__dict__, "by_votes": by_votes}
+    _show(numbers, as_json=as_json, text=_forecast)
 
 
 def _show(numbers: dict[str, Any], *, as_json: bool, text: Any) -> None:
@@ -88,6 +115,8 @@ def _imported(found: dict[str, Any]) -> str:
     parts += [f"{found['known']:,} were known"] if found["known"] else []
     parts += [f"{found['unreadable']:,} failed or name no class"] if found["unreadable"] else []
     parts += [f"{found['others']:,} belong to another teacher or to other texts"] if found["others"] else []
+    if found["others"] and not found["answers"] + found["known"]:
+        parts.append("was the question (model, instruction, descriptions, classes) changed after the export?")
     return "; ".join(parts)
 
 
@@ -95,6 +124,10 @@ def _exported(found: dict[str, Any]) -> str:
     if not found["requests"]:
         return "Every text has its answer: there is nothing to ask"
     return f"Wrote {found['requests']:,} requests to {', '.join(found['files'])}"
+
+
+def _money(cost: float) -> str:
+    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.2g}"
 
 
 def _forecast(found: dict[str, Any]) -> str:
@@ -105,7 +138,15 @@ def _forecast(found: dict[str, Any]) -> str:
         f"{found['tokens_out']:,} out",
     ]
     if found["cost"] is not None:
-        lines.append(f"  cost: {about}{found['cost']:,.2f}")
+        lines.append(f"  cost: {about}{_money(found['cost'])}")
+    elif found["requests"]:
+        lines.append("  cost: unknown without prices, e.g. --set teacher.prices.input_per_million=0.15")
+    if (votes := found["by_votes"]) and found["requests"]:
+        cost = "" if found["cost_by_votes"] is None else f", cost {_money(found['cost_by_votes'])}"
+        lines.append(
+            f"  if the server has no logprobs, by votes: up to {votes['requests']:,} requests, {about}"
+            f"{votes['tokens_in']:,} tokens in and {votes['tokens_out']:,} out{cost}"
+        )
     if found["is_estimate"]:
         how = "an estimate by words and signs; teacher.tokenizer counts exactly"
         if found["correction"] != 1.0:

@@ -1,15 +1,20 @@
 """`limbeck run`: all stages, from files to report."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from limbeck.cli.app import AllowOption, DevOption, EncodingOption, TestOption, TransferOption, app, reported, starting
+from limbeck.cli.label import ExportOption, ImportOption, refuse_taken_batch, without_asking
 from limbeck.errors import DataError
 from limbeck.progress import plain_console
 from limbeck.recipe.stages import Stage
+
+if TYPE_CHECKING:
+    from limbeck.annotation.run import WantedLabels
 
 
 class WhichTexts(StrEnum):
@@ -89,6 +94,15 @@ def run(
     max_texts: Annotated[
         int | None, typer.Option(min=1, help="With --classes: ask about at most so many texts.")
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="With --classes: say how many texts, tokens and what cost there would be at most; send nothing.",
+        ),
+    ] = False,
+    export_batch: ExportOption = None,
+    import_batch: ImportOption = None,
     allow_custom_code: AllowOption = False,
 ) -> None:
     """Run all stages, from files to report. Run it again and it continues where it stopped.
@@ -96,10 +110,17 @@ def run(
     From texts without labels: --classes, --endpoint and --model (docs/endpoint.md)."""
     of_classes = (classes, endpoint, model, key_from, text, pair, max_texts, encoder)
     if multi_label or ask != WhichTexts.ALL or any(one is not None for one in of_classes):
+        _refuse_for_texts({"--transfer": transfer, "--test": test, "--dev": dev, "--encoding": encoding})
         given = (classes, endpoint, model)
-        recipe, changes = _annotated(
+        wanted = _wanted(
             recipe, *given, key_from, multi_label, text, pair, ask, max_texts, encoder, changes=changes or []
         )
+        if _without_asking(recipe, wanted, dry_run=dry_run, export=export_batch, answers=import_batch or []):
+            return
+        recipe, changes = _annotated(recipe, wanted)
+    elif dry_run or export_batch or import_batch:
+        what = "--dry-run and batches are for texts without labels here: --classes, --endpoint and --model"
+        raise DataError(what, advice=f"For the teacher of a recipe: limbeck label {recipe} --dry-run")
     from limbeck.drafting.run import draft_to_run
 
     draft = draft_to_run(recipe, transfer=transfer or [], held_out={"dev": dev, "test": test}, encoding=encoding)
@@ -126,7 +147,14 @@ def run(
         show_report(finished.folder)
 
 
-def _annotated(
+def _refuse_for_texts(options: dict[str, object]) -> None:
+    """Before anything is paid for."""
+    if given := [name for name, value in options.items() if value]:
+        what = f"{given[0]} is for a file of labelled rows, and --classes for texts without labels"
+        raise DataError(what, advice="Run without it; the recipe that is written can be changed before the next run.")
+
+
+def _wanted(
     data: str,
     classes: str | None,
     endpoint: str | None,
@@ -140,16 +168,16 @@ def _annotated(
     encoder: str | None,
     *,
     changes: list[str],
-) -> tuple[str, list[str]]:
-    """The recipe for texts that a language model has labelled, and the changes of its keys."""
+) -> "WantedLabels":
+    """What a language model is asked for. Raises DataError if something is missing."""
     names = tuple(dict.fromkeys(name.strip() for name in (classes or "").split(",") if name.strip()))
     if endpoint is None or model is None or len(names) < (1 if multi_label else 2):
         what = "texts without labels need --classes (two or more), --endpoint and --model"
         advice = f"limbeck run {data} --classes refund,shipping,other --endpoint http://localhost:8000/v1 --model NAME"
         raise DataError(what, advice=advice)
     with starting():
-        from limbeck.annotation.run import WantedLabels, annotate
-    wanted = WantedLabels(
+        from limbeck.annotation.run import WantedLabels
+    return WantedLabels(
         classes=names,
         url=endpoint,
         model=model,
@@ -162,6 +190,26 @@ def _annotated(
         encoder=encoder,
         overrides=tuple(changes),
     )
+
+
+def _without_asking(
+    data: str, wanted: "WantedLabels", *, dry_run: bool, export: Path | None, answers: Sequence[Path]
+) -> bool:
+    """Whether this is about the price or a batch, and no more is to be done."""
+    if not (dry_run or export or answers):
+        return False
+    from limbeck.annotation.run import texts_to_ask
+
+    refuse_taken_batch(export, force=False, has_force=False)
+    asked = texts_to_ask(Path(data), wanted)
+    without_asking(asked, dry_run=dry_run, export=export, answers=answers, as_json=False)
+    return True
+
+
+def _annotated(data: str, wanted: "WantedLabels") -> tuple[str, list[str]]:
+    """The recipe for texts that a language model has labelled, and the changes of its keys."""
+    from limbeck.annotation.run import annotate
+
     found = annotate(Path(data), wanted)
     plain_console(stderr=True, soft_wrap=True).print(found.summary)
     return str(found.recipe), wanted.changes

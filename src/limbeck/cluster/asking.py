@@ -1,5 +1,6 @@
 """Asking a teacher on a Ray cluster: every worker opens it once, from its folder or from a copy of its files."""
 
+import getpass
 import os
 import shutil
 import tempfile
@@ -48,7 +49,7 @@ class CarriedFolder:
         digest = blake2b(digest_size=16)
         for name, content in self.files.items():
             digest.update(f"{name} {len(content)} ".encode() + content)
-        copy = Path(tempfile.gettempdir()) / f"limbeck-{os.getuid()}-{digest.hexdigest()}"
+        copy = Path(tempfile.gettempdir()) / f"limbeck-{getpass.getuser()}-{digest.hexdigest()}"
         if not copy.exists():
             scratch = Path(tempfile.mkdtemp(prefix="limbeck-"))
             for name, content in self.files.items():

@@ -11,6 +11,7 @@ from limbeck.drafting.unlabelled import Unlabelled
 from limbeck.errors import in_shell, some
 from limbeck.recipe.files import in_package
 from limbeck.recipe.transfer import Transfer
+from limbeck.text.language import CODES
 
 LEAST_WORDS, MOST_WORDS = 3, 40  # of sentences that are cut out of longer texts; more where labelled ones are longer
 WORDS_OF_OWN_SENTENCES = (4, 60)  # as in the recipe imdb-text
@@ -204,7 +205,7 @@ ENOUGH_COPIES = 1_400_000  # of all rows together
 ENOUGH_WITHOUT_GPU, LABELLED_TOKENS = 40_000, 1_600_000
 PIECES_PER_WORD = {"en": 1.4, "zh": 1.0}
 PASSAGES = {"en": (20, 200), "zh": (12, 120)}  # words; a Chinese one has about 1.6 characters
-TAGGERS = {"en": "HanTa", "zh": "jieba"}
+TAGGERS = {"en": "HanTa", "de": "HanTa", "nl": "HanTa", "zh": "jieba"}
 WHY = "# Changed copies of the rows: the teacher labels them, and the student learns from them too"
 
 
@@ -276,4 +277,6 @@ def _kinds(found: Inspection, *, has_text: bool) -> list[str]:
 
 
 def _swap(found: Inspection) -> list[str]:
-    return ["pos_swap"] if find_spec(TAGGERS[found.language]) is not None else []
+    """Where there is a tagger that knows the language, and is installed."""
+    code = CODES.get(found.other_language, "") if found.other_language else found.language
+    return ["pos_swap"] if code in TAGGERS and find_spec(TAGGERS[code]) is not None else []

@@ -21,6 +21,7 @@ from limbeck.labeling.store import LabelStore
 
 ENDING = ".journal"
 SUM_BYTES = 4
+BINARY = getattr(os, "O_BINARY", 0)  # Windows would change line ends in records
 
 
 class Journal:
@@ -79,7 +80,7 @@ def _new_file(folder: Path) -> tuple[int, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     name = uuid4().hex
     scratch = folder / f"{name}.new"
-    file = os.open(scratch, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666)
+    file = os.open(scratch, os.O_CREAT | os.O_WRONLY | os.O_APPEND | BINARY, 0o666)
     lock(file, scratch)
     path = folder / f"{name}{ENDING}"
     scratch.replace(path)

@@ -30,7 +30,7 @@ from limbeck.teacher.endpoint import described_for, fingerprint_for
 from limbeck.teacher.endpoints.asking import logits_from, reading_of
 from limbeck.teacher.endpoints.batches import BatchLine, BatchWriter, read_batch
 from limbeck.teacher.endpoints.ledger import Ledger, Spent, spent_in
-from limbeck.teacher.endpoints.questions import Questions
+from limbeck.teacher.endpoints.questions import Question, Questions
 from limbeck.teacher.endpoints.tokens import TokenCount
 
 ROWS_AT_ONCE = 1024
@@ -63,6 +63,8 @@ class Forecast:
     correction: float  # what the estimate was multiplied by, from what the server has counted so far
     spent: Spent
     limits: tuple[str, ...]  # the keys of the recipe that will stop it before the end
+    by_votes: Spent | None = None  # instead, if answers = "auto" finds a server without logprobs
+    cost_by_votes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ class AskedOf:
 
     def __init__(self, section: EndpointTeacher, questions: Questions, index: TextIndex, store: LabelStore) -> None:
         self.section, self.questions, self.index, self.store = section, questions, index, store
+        self._count = TokenCount(section)  # one for all: it may have to read a tokenizer
         recover_journals(store)
         self._is_missing = unlabelled_texts(index, locate(index, store, on_damage=lambda _: None))
         self.way = "logprobs" if section.answers == "auto" else section.answers
@@ -128,13 +131,17 @@ class AskedOf:
 
     def forecast(self) -> Forecast:
         """Texts, tokens and cost."""
-        section, count = self.section, TokenCount(self.section)
+        section, count = self.section, self._count
         spent = spent_in(self.store.folder)
         correction = spent.correction
-        is_many = self.way == "votes"
         counted = [count.of_question(body) for _, body in self.requests()]
-        each = self.questions.tokens_of_answer(self.way) * (section.samples if is_many else 1)
-        expected = Spent(len(counted), round(sum(counted) * correction), len(counted) * each)
+        tokens_in, many = round(sum(counted) * correction), section.samples
+        each = self.questions.tokens_of_answer(self.way) * (many if self.way == "votes" else 1)
+        expected = Spent(len(counted), tokens_in, len(counted) * each)
+        by_votes: Spent | None = None
+        if section.answers == "auto":
+            out = len(counted) * many * self.questions.tokens_of_answer("votes")
+            by_votes = Spent(len(counted) * many, tokens_in * many, out)
         texts, _ = self.index.distinct_texts()
         return Forecast(
             teacher=section.shown_name,
@@ -148,6 +155,8 @@ class AskedOf:
             correction=correction,
             spent=spent,
             limits=_limits(section, spent + expected),
+            by_votes=by_votes,
+            cost_by_votes=by_votes.cost(section) if by_votes else None,
         )
 
     def requests(self) -> Iterator[tuple[bytes, dict[str, Any]]]:
@@ -188,13 +197,23 @@ class AskedOf:
             return replace(found, known=found.known + 1)
         (_, text, pair) = next(_items(self.index, np.array([row])))
         question = self.questions.about(text, pair, way=self.way, samples=self.section.samples)
-        ledger.settle(Spent(), replace(line.spent, estimated=TokenCount(self.section).of_question(question.body)))
+        self._settle(line, question, ledger)
         reading = reading_of(question, line.choices, self.questions, self.way)
         if reading is None:
             return replace(found, unreadable=found.unreadable + 1)
         journal.add(key, logits_from(reading, self.section, self.questions))
         self._is_missing[row] = False
         return replace(found, answers=found.answers + 1)
+
+    def _settle(self, line: BatchLine, question: Question, ledger: Ledger) -> None:
+        """A failed request costs nothing; one whose tokens the server has not counted took what was expected."""
+        if not line.spent.requests:
+            return
+        expected, spent = self._count.of_question(question.body), line.spent
+        if not spent.tokens:
+            answers = len(line.choices) * self.questions.tokens_of_answer(self.way)
+            spent = replace(spent, tokens_in=expected, tokens_out=answers)
+        ledger.settle(Spent(), replace(spent, estimated=expected))
 
 
 def _items(index: TextIndex, rows: npt.NDArray[np.int64]) -> Iterator[Item]:

@@ -29,7 +29,7 @@ class PosSwap(Section):
     fraction: Share = 0.1
     """Probability that a word is changed."""
     tagger: Literal["auto", "hanta", "jieba"] = "auto"
-    """The part-of-speech tagger; "auto": HanTa for English, jieba for Chinese."""
+    """The part-of-speech tagger; "auto": jieba for Chinese, HanTa for all else (models: English, German, Dutch)."""
 
 
 class Ngram(Section):

@@ -173,8 +173,8 @@ def _labelled_by(report: Mapping[str, Any]) -> list[str]:
     cost = f", cost {spent['cost']:,.2f}" if "cost" in spent else ""
     tokens = spent["tokens_in"] + spent["tokens_out"]
     found = [
-        f"{facts['model']} labelled {facts['answered']:,} of {facts['texts']:,} texts, in {spent['requests']:,} "
-        f"requests and {tokens:,} tokens{cost}"
+        f"{facts['model']} labelled {facts['answered']:,} texts to learn from, of {facts['texts']:,} in all, in "
+        f"{spent['requests']:,} requests and {tokens:,} tokens{cost}"
     ]
     curve = [point for point in facts.get("curve") or [] if point["accuracy"] is not None]
     if len(curve) > 1:

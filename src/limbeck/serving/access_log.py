@@ -61,7 +61,7 @@ class AccessLog:
 
     def _open(self) -> None:
         if self._path is not None:
-            opened = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            opened = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
             if self._file != STDERR:
                 os.close(self._file)
             self._file = opened

@@ -6,11 +6,20 @@ from typing import Any, cast, get_args
 import numpy as np
 import pytest
 
-from limbeck.annotation.checking import CheckUnreadable, draw, read_sheet, sheet_keys, write_sheet
+from limbeck.annotation.checking import (
+    CheckUnreadable,
+    draw,
+    plain_rows,
+    read_sheet,
+    refuse_ambiguous,
+    texts_of_sheet,
+    write_sheet,
+)
 from limbeck.annotation.first_students import Texts, first_students, share_right
 from limbeck.annotation.rounds import FIRST_ROUND, Choice, Judges, ask_in_rounds
 from limbeck.annotation.texts import TextUnclear, read_texts
 from limbeck.artifacts.rows import Rows
+from limbeck.errors import DataError
 from limbeck.progress import SilentReporter
 from limbeck.teacher.answer_values import logits_of
 
@@ -142,7 +151,31 @@ def test_texts_without_answers_end_the_asking() -> None:
     )
 
     assert found.curve == []
-    assert found.why_stopped == "no further text got an answer"
+    assert found.why_stopped == "no text got an answer"
+
+
+@pytest.mark.parametrize("choice", ["all", "random"])
+def test_a_text_without_an_answer_is_asked_about_once(choice: Choice) -> None:
+    given, asked = texts(300, hard=0), list[int]()
+
+    def ask(places: Any) -> Any:
+        asked.extend(places.tolist())
+        found = answers(given.select(places))
+        found[places % 3 == 0] = np.nan  # texts that the server refuses
+        return found
+
+    found = ask_in_rounds(
+        Texts(given),
+        choice=choice,
+        most=None,
+        ask=ask,
+        judges=Judges(Texts(given.select([])), answers(given)[:0], several=False),
+        reporter=SilentReporter(),
+    )
+
+    assert sorted(asked) == list(range(300))
+    assert found.curve[-1]["asked"] == 200
+    assert found.why_stopped == "a limit was reached, or some texts got no answer"
 
 
 def test_a_sheet_that_was_filled_in_is_kept_and_read(tmp_path: Path) -> None:
@@ -159,7 +192,7 @@ def test_a_sheet_that_was_filled_in_is_kept_and_read(tmp_path: Path) -> None:
     assert checked is not None
     assert checked.rows.texts == part.texts[:2]
     assert checked.labels.tolist() == [[0, 1], [1, 0]]
-    assert sheet_keys(sheet) == {key.tobytes() for key in part.keys}
+    assert texts_of_sheet(sheet, classes=["a", "b"]) == set(plain_rows(part))
     several = read_sheet(sheet, classes=["a", "b"], multi_label=True)
     assert several is not None
     sheet.write_text("text,label\none,a|b\ntwo,none\nthree,\n", encoding="utf-8")
@@ -168,6 +201,35 @@ def test_a_sheet_that_was_filled_in_is_kept_and_read(tmp_path: Path) -> None:
     assert several.labels.tolist() == [[1, 1], [0, 0]]
     with pytest.raises(CheckUnreadable, match=r"'a\|b' of 'one'"):
         read_sheet(sheet, classes=["a", "b"], multi_label=False)
+
+
+def test_a_sheet_is_read_as_a_spreadsheet_has_saved_it(tmp_path: Path) -> None:
+    """Semicolons, another encoding, names of columns with capitals, other line ends inside cells."""
+    written = ["schöne Grüße", "erste Zeile\r\nzweite Zeile", "ein „Zitat“; mit Strichpunkt", "übrig"]
+    rows, sheet = Rows.of(ids=list("abcd"), texts=written), tmp_path / "check.csv"
+    cells = ["schöne Grüße;Ja", '"erste Zeile\nzweite Zeile";nein', '"ein „Zitat“; mit Strichpunkt";ja', "übrig;"]
+    sheet.write_bytes("\r\n".join(["Text;Label", *cells, ""]).encode("cp1252"))
+
+    checked = read_sheet(sheet, classes=["ja", "nein"], multi_label=False, among=rows)
+
+    assert checked is not None
+    assert checked.rows.texts == written[:3]
+    assert checked.labels.argmax(axis=1).tolist() == [0, 1, 0]
+    assert texts_of_sheet(sheet, classes=["ja", "nein"]) == set(plain_rows(rows))
+    sheet.write_text("text;class\none;ja\ntwo;nein\n", encoding="utf-8")
+    with pytest.raises(CheckUnreadable, match="there is no column label"):
+        read_sheet(sheet, classes=["ja", "nein"], multi_label=False)
+
+
+@pytest.mark.parametrize(
+    ("classes", "multi_label", "found"),
+    [(["a", "A"], False, "'A' beside 'a'"), (["a", "None"], True, "no class at all"), (["a|b"], True, "has a")],
+)
+def test_classes_that_a_cell_cannot_tell_apart_are_refused(classes: list[str], multi_label: bool, found: str) -> None:
+    refuse_ambiguous(["a", "none", "a|b"], multi_label=False)
+
+    with pytest.raises(DataError, match=found):
+        refuse_ambiguous(classes, multi_label=multi_label)
 
 
 def test_texts_are_found_in_tables_and_lines_each_once(tmp_path: Path) -> None:

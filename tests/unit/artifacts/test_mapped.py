@@ -1,5 +1,6 @@
 """Arrow files are looked at where they lie, and rows of many chunks are found in their chunk."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,13 @@ def test_texts_are_read_from_the_file_by_their_position(path: Path) -> None:
     texts = read_texts(map_table(path), "text", np.array([5, 0, 2, 1, 3, 2]))
 
     assert texts == ["sieben", "eins", "三 four", "", "five", "三 four"]
+
+
+def test_texts_are_read_where_files_have_no_places(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+    monkeypatch.delattr(os, "pread")
+
+    assert read_texts(map_table(path), "text", np.array([5, 1, 2])) == ["sieben", "", "三 four"]
 
 
 def test_what_was_given_back_can_be_read_again(path: Path) -> None:

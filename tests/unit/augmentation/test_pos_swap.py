@@ -20,7 +20,7 @@ TEXTS = [
 def test_a_word_is_replaced_by_one_with_the_same_tag(make_context: Any, make_rows: Any, make_copies: Any) -> None:
     rows = make_rows(TEXTS)
     method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), rows, make_context())
-    tag = open_tagger("hanta")
+    tag = open_tagger("hanta", language="en")
 
     copies = make_copies([method], TEXTS[0], copies=500)
 

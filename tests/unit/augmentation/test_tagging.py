@@ -17,19 +17,29 @@ def test_english_words_are_tagged_in_their_sentence() -> None:
     assert others.split()[1] == "NN1"
 
 
+def test_german_and_dutch_words_are_tagged_by_their_own_models() -> None:
+    [german] = tag_texts(("hanta", "de"), ["die schönen Filme laufen lange"])
+    [dutch] = tag_texts(("hanta", "nl"), ["de mooie films duren lang"])
+    [other] = tag_texts(("hanta", "fr"), ["they work hard"])
+
+    assert [tag[:2] for tag in german.split()] == ["AR", "AD", "NN", "VV", "AD"]
+    assert dutch.split()[2].startswith("N")
+    assert other == tag_texts(("hanta", "en"), ["they work hard"])[0]
+
+
 def test_each_word_has_one_tag() -> None:
     words = ["I", "don't", "think", "it’s", "x" * 500, "-lrb-", "😀", "中文", "..."]
 
-    tags = open_tagger("hanta")(words)
+    tags = open_tagger("hanta", language="en")(words)
 
     assert len(tags) == len(words)
     assert tags[1] == "VDB+XX0"
     assert tags[3] == "PNP+VBZ"
-    assert tags[5] == open_tagger("hanta")(["("])[0]
+    assert tags[5] == open_tagger("hanta", language="en")(["("])[0]
 
 
 def test_long_texts_are_tagged() -> None:
-    assert len(open_tagger("hanta")(["good", "film", "!"] * 5_000)) == 15_000
+    assert len(open_tagger("hanta", language="en")(["good", "film", "!"] * 5_000)) == 15_000
 
 
 def test_an_empty_text_has_no_tags() -> None:
@@ -47,13 +57,14 @@ def test_the_models_of_the_current_folder_are_not_read(tmp_path: Path, monkeypat
     (tmp_path / "morphmodel_en.pgz").write_bytes(b"no model")
     monkeypatch.chdir(tmp_path)
 
-    assert tagging._hanta().tag_sent(["film"], taglevel=0) == ["NN1"]
+    assert tagging._hanta("en").tag_sent(["film"], taglevel=0) == ["NN1"]
 
 
 def test_tags_are_stored_by_what_they_depend_on() -> None:
     ids = {tagger_id("hanta", language="en"), tagger_id("hanta", language="zh"), tagger_id("jieba", language="zh")}
 
     assert len(ids) == 3
+    assert "-ger-" in tagger_id("hanta", language="de")  # not what the English model said of the same texts
 
 
 @pytest.mark.parametrize(("tagger", "extra"), [("hanta", "augment"), ("jieba", "zh")])

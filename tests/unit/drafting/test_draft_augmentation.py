@@ -57,6 +57,17 @@ def test_beside_unlabelled_text_a_few_copies_do(sentences: Inspection) -> None:
     assert (section.copies, kinds(section)) == (5, ["masking", "ngram"])
 
 
+@pytest.mark.parametrize(
+    ("language", "is_tagged"), [("German", True), ("Dutch", True), ("French", False), ("Lao", False)]
+)
+def test_words_are_swapped_in_languages_that_a_tagger_knows(
+    sentences: Inspection, language: str, is_tagged: bool
+) -> None:
+    section = drafted(replace(sentences, other_language=language))
+
+    assert ("pos_swap" in kinds(section)) == is_tagged
+
+
 def test_without_a_tagger_no_words_are_swapped(sentences: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draft_transfer, "find_spec", lambda _: None)
 

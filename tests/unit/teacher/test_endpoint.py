@@ -143,6 +143,9 @@ def test_errors_say_what_to_do_and_never_the_key(
     chat.script(always="500")
     with pytest.raises(EndpointUnusable, match="after 2 tries"):
         answers(retries=1).logits(TEXTS, None)
+    chat.script(always="error")  # with the status 200
+    with pytest.raises(EndpointUnusable, match="not a chat completion: the model is overloaded"):
+        answers(retries=1).logits(TEXTS, None)
     chat.script(key="another")
     monkeypatch.setenv("MODEL_KEY", SECRET)
     with pytest.raises(EndpointUnusable, match="401") as refused:

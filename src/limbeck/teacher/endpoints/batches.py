@@ -1,19 +1,22 @@
 """Files for the batch interfaces of servers, in OpenAI's format: a line per request, and a line per answer."""
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TextIO
 
 from limbeck.artifacts.disk import refuse_place
+from limbeck.artifacts.rows import KEY_BYTES
 from limbeck.errors import FileUnreadable
-from limbeck.teacher.endpoints.ledger import Spent
+from limbeck.teacher.endpoints.ledger import Spent, counted_tokens
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # of a file that OpenAI takes
 PREFIX = 8  # characters of the teacher's fingerprint in front of the key of a text
 URL = "/v1/chat/completions"
+GIVE = "Give the file of answers that the server has written."
 
 
 class BatchWriter:
@@ -75,33 +78,34 @@ def read_batch(path: Path, *, fingerprint: str) -> Iterator[BatchLine]:
     """The lines of a file of answers, one at a time. Raises FileUnreadable for another file."""
     prefix = fingerprint[:PREFIX]
     try:
-        file = path.open(encoding="utf-8")
+        file = path.open("rb")
     except OSError as error:
-        advice = "Give the file of answers that the server has written."
-        raise FileUnreadable(path=path, kind="batch", reason=str(error.strerror), advice=advice) from None
+        raise FileUnreadable(path=path, kind="batch", reason=str(error.strerror), advice=GIVE) from None
     with file:
         for number, line in enumerate(file, start=1):
             if line.strip():
-                yield _line(line, path=path, number=number, prefix=prefix)
+                yield _line(line.removeprefix(BOM_UTF8), path=path, number=number, prefix=prefix)
 
 
-def _line(line: str, *, path: Path, number: int, prefix: str) -> BatchLine:
+def _line(line: bytes, *, path: Path, number: int, prefix: str) -> BatchLine:
     try:
         given = json.loads(line)
         of, _, key = str(given["custom_id"]).partition("-")
-        content = bytes.fromhex(key)
+        response = given["response"] if "error" not in given else given.get("response")
     except (ValueError, KeyError, TypeError, RecursionError):
-        reason, advice = f"line {number:,} is not an answer", "Give the file of answers that the server has written."
-        raise FileUnreadable(path=path, kind="batch", reason=reason, advice=advice) from None
-    response = given.get("response") or {}
+        reason = f"line {number:,} is not an answer"
+        raise FileUnreadable(path=path, kind="batch", reason=reason, advice=GIVE) from None
     body = response.get("body") if isinstance(response, dict) else None
     body = body if isinstance(body, dict) else {}
-    choices = [choice for choice in body.get("choices") or [] if isinstance(choice, dict)]
-    return BatchLine(content if of == prefix else None, choices, _spent(body.get("usage")))
+    found = body.get("choices")
+    choices = [choice for choice in found if isinstance(choice, dict)] if isinstance(found, list) else []
+    counts = counted_tokens(body.get("usage"))
+    spent = Spent() if not choices and counts is None else Spent(1, *(counts or ()))
+    return BatchLine(_key(key) if of == prefix else None, choices, spent)
 
 
-def _spent(usage: Any) -> Spent:
-    try:
-        return Spent(1, int(usage["prompt_tokens"]), int(usage["completion_tokens"]))
-    except (KeyError, TypeError, ValueError):
-        return Spent(1)
+def _key(written: str) -> bytes | None:
+    with suppress(ValueError):
+        if len(key := bytes.fromhex(written)) == KEY_BYTES:
+            return key
+    return None

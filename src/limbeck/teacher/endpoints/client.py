@@ -1,6 +1,7 @@
 """Requests to a server of chat completions: repeated when they may succeed later, slowed down when it asks for that."""
 
 import json
+import math
 import os
 import random
 import threading
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from limbeck import __version__
 from limbeck.errors import DependencyMissing, TeacherError
 from limbeck.recipe.endpoint import EndpointTeacher
-from limbeck.teacher.endpoints.ledger import Ledger, Spent
+from limbeck.teacher.endpoints.ledger import Ledger, Spent, counted_tokens
 
 if TYPE_CHECKING:
     import httpx2
@@ -67,20 +68,24 @@ class Pace:
     def __init__(self, section: EndpointTeacher, stop: threading.Event) -> None:
         self._per_request = 60 / section.requests_per_minute if section.requests_per_minute else 0.0
         self._per_token = 60 / section.tokens_per_minute if section.tokens_per_minute else 0.0
-        self._lock, self._next, self.stop = threading.Lock(), 0.0, stop
+        self._lock, self._next, self._held, self.stop = threading.Lock(), 0.0, 0.0, stop
 
     def wait(self, tokens: int) -> None:
         """Until it is this request's turn. Raises Stopped."""
-        with self._lock:
-            now = time.monotonic()
-            start = max(now, self._next)
-            self._next = start + max(self._per_request, tokens * self._per_token)
-        self.sleep(start - now)
+        while True:
+            with self._lock:
+                now = time.monotonic()
+                start = max(now, self._next)
+                self._next = start + max(self._per_request, tokens * self._per_token)
+            self.sleep(start - now)
+            if time.monotonic() >= self._held:  # else the server has asked for patience meanwhile
+                return
 
     def hold(self, seconds: float) -> None:
         """Nobody sends anything for so long."""
         with self._lock:
-            self._next = max(self._next, time.monotonic() + seconds)
+            self._held = max(self._held, time.monotonic() + seconds)
+            self._next = max(self._next, self._held)
 
     def sleep(self, seconds: float) -> None:
         """Raises Stopped if everything ends meanwhile."""
@@ -117,10 +122,11 @@ class ChatClient:
 
     def _pause(self, failure: _Failure, tried: int) -> None:
         self.repeated += 1
-        if failure.after is not None:
-            self._pace.hold(min(failure.after, LONGEST_ASKED))
+        held = 0.0 if failure.after is None else min(failure.after, LONGEST_ASKED)
+        if held:
+            self._pace.hold(held)
         longest = min(LONGEST_PAUSE, self._section.retry_seconds * 2**tried)
-        self._pace.sleep(longest * (0.5 + random.random() / 2))
+        self._pace.sleep(held + longest * (0.5 + random.random() / 2))  # not all at once when the server is back
 
     def _tried(self, body: dict[str, Any], expected: Spent) -> dict[str, Any] | _Failure:
         settled: Spent | None = None
@@ -157,7 +163,8 @@ class ChatClient:
                 return dict(answer)
         except (ValueError, RecursionError, KeyError, TypeError, IndexError):
             pass
-        return _Failure("its answer is not a chat completion", may_be_paid=True)
+        said = self._without_key(_reason(content))  # some servers tell of errors with the status 200
+        return _Failure(f"its answer is not a chat completion{said}", may_be_paid=True)
 
     def _exchanged(self, body: dict[str, Any]) -> tuple[int, "httpx2.Headers", bytes]:
         """Status, headers and content. The time-out is for all of it: a server may send a byte now and then."""
@@ -207,12 +214,8 @@ def _http_client(section: EndpointTeacher, key: str | None) -> "httpx2.Client":
 
 def _usage(answer: dict[str, Any], expected: Spent) -> Spent:
     """As the server counts; as expected where it does not."""
-    usage = answer.get("usage")
-    try:
-        counts = int(usage["prompt_tokens"]), int(usage["completion_tokens"])  # type: ignore[index]  # TypeError below
-    except (KeyError, TypeError, ValueError):
-        return expected
-    return Spent(1, *counts, estimated=expected.estimated)
+    counts = counted_tokens(answer.get("usage"))
+    return expected if counts is None else Spent(1, *counts, estimated=expected.estimated)
 
 
 def _reason(content: bytes) -> str:
@@ -233,7 +236,8 @@ def _seconds(retry_after: str | None) -> float | None:
     if retry_after is None:
         return None
     try:
-        return max(float(retry_after), 0.0)
+        seconds = float(retry_after)
+        return None if math.isnan(seconds) else max(seconds, 0.0)
     except ValueError:
         pass
     try:

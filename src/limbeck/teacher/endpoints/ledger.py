@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from limbeck.recipe.endpoint import EndpointTeacher
 
 PATTERN = "spent-*.jsonl"
 LEAST_TO_LEARN = 10  # requests, before their tokens correct an estimate
+MOST_TOKENS = 1_000_000_000  # of one answer: more is no count
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,15 @@ class LimitReached(Exception):
     """No further request may be sent."""
 
 
+def counted_tokens(usage: Any) -> tuple[int, int] | None:
+    """Tokens in and out of one answer, as the server has counted them; None where it says nothing that is a count."""
+    try:
+        found = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return found if all(0 <= count <= MOST_TOKENS for count in found) else None
+
+
 def spent_in(folder: Path) -> Spent:
     """The sum of all lines of all processes that have asked this teacher. A torn last line is left out."""
     total = Spent()
@@ -84,7 +95,7 @@ class Ledger:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             self._path = folder / f"spent-{uuid4().hex}.jsonl"
-            self._file = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            self._file = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666)
 
     @property
     def total(self) -> Spent:

@@ -12,9 +12,9 @@ from limbeck.recipe.endpoint import EndpointTeacher
 PER_MESSAGE = 4  # tokens around a message, such as its role, in the templates of most models
 PER_QUESTION = 3  # the beginning of the answer
 # What becomes tokens in most vocabularies: words with the space before them, single Han and Kana signs, up to three
-# digits, signs.
+# digits, signs, also with the end of a line after them.
 SIGNS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-PIECES = re.compile(rf" ?[^\W\d_{SIGNS}]+|[{SIGNS}]|\d{{1,3}}|[^\w\s]|\n+|_")
+PIECES = re.compile(rf" ?[^\W\d_{SIGNS}]+|[{SIGNS}]|\d{{1,3}}|[^\w\s]\n*|\n+|_")
 LETTERS_PER_TOKEN = 7  # of a long word, which has several
 
 

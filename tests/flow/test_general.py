@@ -19,7 +19,7 @@ from limbeck.cli.app import app
 from limbeck.distillation.new_student import new_student, not_taken_over
 from limbeck.distillation.refuse_impossible import GeneralLanguageDiffers
 from limbeck.errors import ArtifactDamaged, RecipeInvalid
-from limbeck.general import run as teaching
+from limbeck.general.words_task import WordsTask
 from limbeck.pipeline import run
 from limbeck.pipeline.general import pretrain
 from limbeck.progress import SilentReporter
@@ -113,7 +113,7 @@ def test_the_same_recipe_again_is_reused_and_another_is_not(teach: Teach, tmp_pa
 def test_a_stopped_one_continues_and_ends_with_the_same_weights(
     teach: Teach, taught: GeneralFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    losses, steps = teaching._Task.losses, []
+    losses, steps = WordsTask.losses, []
 
     def stopping(task: Any, model: Any, places: Any) -> Any:
         steps.append(len(places))
@@ -122,7 +122,7 @@ def test_a_stopped_one_continues_and_ends_with_the_same_weights(
         return losses(task, model, places)
 
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    monkeypatch.setattr(teaching._Task, "losses", stopping)
+    monkeypatch.setattr(WordsTask, "losses", stopping)
     with pytest.raises(KeyboardInterrupt):
         teach(out=tmp_path / "out")
     monkeypatch.undo()

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from limbeck.cli.app import AllowOption, app, refuse_taken, reported, starting
+from limbeck.cli.app import AllowOption, app, led_by_first, refuse_taken, reported, starting
 from limbeck.cli.runner import AddressOption, RunnerOption, WorkersOption, asking_on_ray
 from limbeck.progress import plain_console, visible_json
 
@@ -16,6 +16,7 @@ from limbeck.progress import plain_console, visible_json
     "`limbeck label intents.toml --import-batch answers.jsonl`"
 )
 @reported
+@led_by_first
 def label(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE|RUN", help="A recipe file, or a run folder.")],
     changes: Annotated[

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from limbeck.cli.app import (
+from limbeck.cli.app import (, led_by_first
     AllowOption,
     DevOption,
     EncodingOption,
@@ -25,6 +25,7 @@ from limbeck.progress import plain_console
     "`limbeck search reviews.csv --max-us 50 --minutes 60` · `limbeck search runs/reviews --max-mb 2 --trials 80`"
 )
 @reported
+@led_by_first
 def search(
     recipe: Annotated[
         str,

@@ -47,6 +47,14 @@ class Share:
             return 1.0
         return float(self.processes * units[self.rank :: self.processes].sum() / max(units.sum(), 1))
 
+    def weights(self, lengths: npt.NDArray[np.int64]) -> dict[str, float]:
+        """The factors for means over rows, over tokens, and over pairs of tokens of rows of these lengths, by name;
+        empty if there is nobody to share with."""
+        if self.is_all:
+            return {}
+        units = {"rows": np.ones(len(lengths)), "tokens": lengths, "pairs": lengths**2}
+        return {name: self.weight(each) for name, each in units.items()}
+
     def whole(self, own: Tensor, *, rows: int) -> Tensor:
         """(rows, …): the outputs of all processes for a batch of so many rows, in its order, from its own (…, …).
 
@@ -80,11 +88,16 @@ def from_first_process(find: Callable[[], Found]) -> Found:
     return first
 
 
+def wait_for_first_process() -> None:
+    """Until the first process of the group has come as far as here."""
+    from_first_process(lambda: None)
+
+
 class _Gathered(torch.autograd.Function):
     """Rows of all processes. Sizes need not be exchanged: everybody knows the batch."""
 
     @staticmethod
-    def forward(context: Any, own: Tensor, share: Share, rows: int) -> Tensor:  # type: ignore[override]
+    def forward(context: Any, own: Tensor, share: Share, rows: int) -> Tensor:
         """(rows, …) from this process's; what it has beyond its count is not looked at."""
         context.share, context.shape, count = share, own.shape, share.count(rows)
         padded = own.new_zeros(-(-rows // share.processes), *own.shape[1:])
@@ -97,7 +110,7 @@ class _Gathered(torch.autograd.Function):
         return whole
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         """Of the own rows; zero for a row that counts nothing."""
         share: Share = context.share
         own = gradient.new_zeros(context.shape)

@@ -19,7 +19,6 @@ from datetime import timedelta
 import torch.distributed as dist
 
 def leave_one_by_one(job):
-    dist.init_process_group("gloo", timeout=timedelta(seconds=60))
     if os.environ["RANK"] == "1":
         time.sleep(1)
         store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), timeout=timedelta(seconds=10))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from limbeck.cli.app import (, led_by_first
+from limbeck.cli.app import (
     AllowOption,
     DevOption,
     EncodingOption,
@@ -13,6 +13,7 @@ from limbeck.cli.app import (, led_by_first
     TransferOption,
     app,
     fail,
+    led_by_first,
     reported,
     starting,
 )

@@ -29,6 +29,7 @@ SECONDS_BETWEEN_POLLS = 0.2
 LONGEST_WAIT = timedelta(hours=6)  # of one for another: while the first judges on dev, the others have nothing to do
 HOST = "127.0.0.1"
 MEMBER = ("-m", "limbeck.training.processes")
+QUIET = {"TORCH_CPP_LOG_LEVEL": "ERROR"}  # DDP warns where a model uses all of its weights, which most do
 
 
 class MemberLost(LimbeckError):
@@ -185,7 +186,7 @@ def started(function: str, job: Mapping[str, Any], place: Place) -> Iterator[Mem
         places = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path if isinstance(entry, str))
         process = subprocess.Popen(
             [sys.executable, *MEMBER],
-            env={**os.environ, "PYTHONPATH": places, **place.variables},  # modules are found where they are found here
+            env={**QUIET, **os.environ, "PYTHONPATH": places, **place.variables},  # finds the modules of this one
             stdin=subprocess.PIPE,
             encoding="utf-8",
         )

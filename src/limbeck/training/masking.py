@@ -67,7 +67,7 @@ def masked(
 
 
 def part_of(targets: Masked, places: Ids) -> Masked:
-    """The same for some rows of the batch, which are counted anew."""
+    """The same for some rows of the batch, which are numbered again."""
     number = np.full(len(targets.ids), -1)
     number[places] = np.arange(len(places))
     inside = number[targets.rows] >= 0

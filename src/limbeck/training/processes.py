@@ -86,7 +86,7 @@ def run_together(function: str, job: Mapping[str, Any], *, processes: int) -> No
     # Kept here, and not by the first of the group: no other program can take its port in between, and it outlives
     # whoever ends first.
     store = TCPStore(HOST, 0, is_master=True, wait_for_workers=False)
-    places = [Place(rank, processes, rank, processes, HOST, store.port) for rank in range(processes)]
+    places = [GroupRank(rank, processes, rank, processes, HOST, store.port) for rank in range(processes)]
     with ExitStack() as stack:
         members = [stack.enter_context(started(function, job, place)) for place in places]
         while None in (outcomes := [member.outcome for member in members]):
@@ -96,7 +96,7 @@ def run_together(function: str, job: Mapping[str, Any], *, processes: int) -> No
 
 
 @dataclass(frozen=True)
-class Place:
+class GroupRank:
     """A process's place in its group, and where the group's store is."""
 
     rank: int
@@ -121,10 +121,10 @@ class Place:
 
 
 @dataclass
-class Member:
+class MemberProcess:
     """A running process of a group, seen from outside."""
 
-    place: Place
+    place: GroupRank
     process: "subprocess.Popen[str]"
     message: Path
 
@@ -178,12 +178,13 @@ def _name(status: int) -> str:
 
 
 @contextmanager
-def started(function: str, job: Mapping[str, Any], place: Place) -> Iterator[Member]:
+def started(function: str, job: Mapping[str, Any], place: GroupRank) -> Iterator[MemberProcess]:
     """A process of a group; it is ended with the block."""
     with tempfile.TemporaryDirectory() as folder:
         message = Path(folder) / "error.json"
         request = json.dumps({"function": function, "job": job, "error": str(message)})
-        places = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path if isinstance(entry, str))
+        entries = [*(entry or str(Path.cwd()) for entry in sys.path if isinstance(entry, str))]
+        places = os.pathsep.join([*entries, *filter(None, [os.environ.get("PYTHONPATH")])])
         process = subprocess.Popen(
             [sys.executable, *MEMBER],
             env={**QUIET, **os.environ, "PYTHONPATH": places, **place.variables},  # finds the modules of this one
@@ -194,7 +195,7 @@ def started(function: str, job: Mapping[str, Any], place: Place) -> Iterator[Mem
         try:
             process.stdin.write(request)
             process.stdin.close()
-            yield Member(place, process, message)
+            yield MemberProcess(place, process, message)
         finally:
             process.kill()
             process.wait()

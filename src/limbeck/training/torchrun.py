@@ -19,7 +19,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from limbeck.errors import LimbeckError
 from limbeck.recipe.calls import ALLOWED
-from limbeck.training.processes import HOST, LEADERS, SECONDS_BETWEEN_POLLS, Outcome, Place, refuse_failed, started
+from limbeck.training.processes import HOST, LEADERS, SECONDS_BETWEEN_POLLS, GroupRank, Outcome, refuse_failed, started
 from limbeck.training.side_by_side import GROUP_VARIABLES
 
 SECONDS_BETWEEN_BEATS, SECONDS_WITHOUT_BEATS = 5.0, 120.0
@@ -93,7 +93,7 @@ class Group:
 
     @contextmanager
     def leading(self) -> Iterator[None]:
-        """Trainings in a group are shared with the others; at the end, all are told to go."""
+        """Trainings in a group are shared with the others; at the end, all may go."""
         LEADERS.append(self)
         try:
             yield
@@ -113,7 +113,7 @@ class Group:
         request = {"function": function, "job": job, "port": own.port, "allowed": os.environ.get(ALLOWED)}
         self.store.set(f"job/{number}", json.dumps(request))
         try:
-            with started(function, job, self._place(own.port)) as member:
+            with started(function, job, self._own_rank(own.port)) as member:
                 outcomes: list[Outcome | None] = [None]
                 while None in outcomes:
                     time.sleep(SECONDS_BETWEEN_POLLS)
@@ -140,15 +140,15 @@ class Group:
     def _take_part(self, number: int, request: Mapping[str, Any]) -> None:
         if request["allowed"] is not None:
             os.environ[ALLOWED] = request["allowed"]
-        with started(request["function"], request["job"], self._place(request["port"])) as member:
+        with started(request["function"], request["job"], self._own_rank(request["port"])) as member:
             while (outcome := member.outcome) is None and not self.store.check([f"over/{number}"]):
                 self._refuse_silent([0])
                 time.sleep(SECONDS_BETWEEN_POLLS)
         if outcome:
             self.store.set(f"report/{number}/{self.rank}", json.dumps(asdict(outcome)))
 
-    def _place(self, port: int) -> Place:
-        return Place(self.rank, self.size, self.local_rank, self.local_size, self.host, port)
+    def _own_rank(self, port: int) -> GroupRank:
+        return GroupRank(self.rank, self.size, self.local_rank, self.local_size, self.host, port)
 
     def _reports(self, number: int) -> list[Outcome | None]:
         """How the processes beside the others have ended, as far as they have."""

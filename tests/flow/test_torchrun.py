@@ -73,7 +73,8 @@ def test_a_process_that_is_killed_ends_the_command_and_three_others_continue_to_
     sets = [part for change in changes for part in ("--set", change)]
     limbeck = ["-m", "limbeck", "run", str(recipe), "--out", str(together), "--until", "distillation", *sets]
 
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *limbeck, "--allow-custom-code"]
+    torchrun = ["torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2"]
+    command = [sys.executable, "-m", *torchrun, *limbeck, "--allow-custom-code"]
     killed = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     run(recipe, overrides=[*changes, "distillation.processes=3"], out=together, **options)  # type: ignore[arg-type]
 

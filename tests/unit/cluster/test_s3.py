@@ -1,4 +1,4 @@
-"""Rows, predictions and labels on S3: a server of its protocol (moto) on this machine. Skipped without moto[server]."""
+"""Rows, predictions and labels on S3: a server of its protocol (moto) on this machine. Skipped without moto."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +14,7 @@ from limbeck.runtime.classifier import Classifier
 from tests.unit.cluster.on_nodes import TEXTS, Lengths, labelled
 from tests.unit.cluster.test_predict import parts
 
+pytestmark = pytest.mark.s3
 KEYS = {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
 
 

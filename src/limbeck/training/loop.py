@@ -19,7 +19,7 @@ from limbeck.training.cuda_graphs import Widths
 from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress, is_judged
 from limbeck.training.optimiser import MeanWithStart, OptimizerName, RunningMean, optimiser_for
-from limbeck.training.shares import from_first_process
+from limbeck.training.shares import from_first_process, share_of_group
 from limbeck.training.steps import Hyperparameters, Losses, Places, Stepper, capturer_for
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
@@ -43,6 +43,17 @@ class TrainingDiverged(LimbeckError):
             f"{what}: the loss is no longer a finite number, in epoch {epoch}",
             found=f"peak learning rate: {learning_rate:g}",
             advice='Lower learning_rate (a third is a good next try), or set precision = "fp32".',
+        )
+
+
+class NotShared(LimbeckError):
+    """A process of a group does not see the checkpoint from which the first one continues."""
+
+    def __init__(self, *, folder: Path, rank: int) -> None:
+        super().__init__(
+            f"process {rank + 1} does not see the checkpoint from which the first process continues",
+            found=f"looked into '{folder}'",
+            advice="Put the run on a disk that all machines see under the same path; if it is, start it again.",
         )
 
 
@@ -94,6 +105,7 @@ def train(
     plain = accelerator.unwrap_model(model)
     mean = MeanWithStart(plain, share=start_share) if start_share else RunningMean(plain, decay=average)
     progress = Progress(**(load_checkpoint(work_folder, model=plain, optimiser=optimiser, average=mean.values) or {}))
+    _refuse_other_start(progress, work_folder)
     stepper = Stepper(accelerator, model, optimiser, settings, losses, mean, capturer, losses_share)
     curves = Curves(accelerator, tracks, what=what, settings=settings)
     kept = KeptWeights(work_folder)
@@ -165,6 +177,14 @@ def _note_early_end(
 def _steps(batches: list[Places], accumulation_steps: int) -> list[list[Places]]:
     """The batches of each step."""
     return [batches[start : start + accumulation_steps] for start in range(0, len(batches), accumulation_steps)]
+
+
+def _refuse_other_start(progress: Progress, folder: Path) -> None:
+    """Raise NotShared unless this process continues from where the first one of its group does."""
+    own = (progress.epoch, progress.step)
+    first = from_first_process(lambda: own)
+    if own != first:
+        raise NotShared(folder=folder, rank=share_of_group().rank)
 
 
 def _judge_start(

@@ -37,7 +37,7 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")
     settings = {"num_cpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}
-    cluster = Cluster(initialize_head=True, head_node_args={**settings, "_system_config": HEALTH})
+    cluster: Any = Cluster(initialize_head=True, head_node_args={**settings, "_system_config": HEALTH})
     for _ in range(2):
         cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
     yield cluster

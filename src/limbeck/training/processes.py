@@ -28,6 +28,7 @@ from limbeck.progress import Reporter, SilentReporter, TerminalReporter
 SECONDS_BETWEEN_POLLS = 0.2
 LONGEST_WAIT = timedelta(hours=6)  # of one for another: while the first judges on dev, the others have nothing to do
 HOST = "127.0.0.1"
+BROKEN_DOWN = 2
 MEMBER = ("-m", "limbeck.training.processes")
 QUIET = {"TORCH_CPP_LOG_LEVEL": "ERROR"}  # DDP warns where a model uses all of its weights, which most do
 
@@ -160,7 +161,7 @@ class Outcome:
     def is_a_consequence(self) -> int:
         """0 if it says what went wrong, 1 if it was ended from outside. Processes that were connected with a lost one
         break down in turn (2): with an exception, or aborted by gloo."""
-        return 0 if self.error else 2 if self.status in (1, -signal.SIGABRT) else 1
+        return 0 if self.error else BROKEN_DOWN if self.status in (1, -signal.SIGABRT) else 1
 
 
 def refuse_failed(outcomes: Sequence[Outcome | None]) -> None:

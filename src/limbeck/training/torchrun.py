@@ -9,7 +9,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -19,11 +19,19 @@ from torch.distributed.rendezvous import rendezvous
 
 from limbeck.errors import LimbeckError
 from limbeck.recipe.calls import ALLOWED
-from limbeck.training.processes import HOST, LEADERS, SECONDS_BETWEEN_POLLS, GroupRank, Outcome, refuse_failed, started
+from limbeck.training.processes import (
+    BROKEN_DOWN,
+    HOST,
+    LEADERS,
+    SECONDS_BETWEEN_POLLS,
+    GroupRank,
+    Outcome,
+    refuse_failed,
+    started,
+)
 from limbeck.training.side_by_side import GROUP_VARIABLES
 
 SECONDS_BETWEEN_BEATS, SECONDS_WITHOUT_BEATS = 5.0, 120.0
-SECONDS_FOR_REASONS = 3.0  # in which others may report what the first one to be seen has died of
 SECONDS_TO_LEAVE = 10.0
 END = "end"
 
@@ -34,7 +42,7 @@ class GroupLost(LimbeckError):
     def __init__(self, *, rank: int, processes: int) -> None:
         self.rank = rank
         super().__init__(
-            f"process {rank + 1} of {processes} has not answered for {SECONDS_WITHOUT_BEATS:.0f} seconds",
+            f"process {rank + 1} of {processes} does not answer any more",
             found="its machine may be gone, or the network",
             advice="Start the command again, also with other machines: it continues from the last checkpoint.",
         )
@@ -156,11 +164,23 @@ class Group:
         return [Outcome(**json.loads(self.store.get(name))) if self.store.check([name]) else None for name in names]
 
     def _refuse_failed(self, number: int, outcomes: list[Outcome | None]) -> None:
-        failed = [outcome for outcome in outcomes if outcome and outcome.status]
-        if failed and all(outcome.is_a_consequence for outcome in failed):
-            time.sleep(SECONDS_FOR_REASONS)
+        """Raise what went wrong, for which the others may have the reason; or one of them is gone with its machine."""
+        if not _has_broken_down(outcomes):
+            refuse_failed(outcomes)
+            return
+        before, until = self._beats(), time.monotonic() + 2 * SECONDS_BETWEEN_BEATS
+        while _has_broken_down(outcomes) and None in outcomes and time.monotonic() < until:
+            time.sleep(SECONDS_BETWEEN_POLLS)
             outcomes = [outcomes[0], *self._reports(number)]
+        after = self._beats()
+        for rank, outcome in enumerate(outcomes):
+            if rank and outcome is None and _has_broken_down(outcomes) and before[rank] == after[rank]:
+                raise GroupLost(rank=rank, processes=self.size)
         refuse_failed(outcomes)
+
+    def _beats(self) -> list[int]:
+        """How often each process has shown that it lives."""
+        return [self.store.add(f"beat/{rank}", 0) for rank in range(self.size)]
 
     def _refuse_silent(self, ranks: Iterable[int]) -> None:
         """Raise GroupLost if one of these has not shown for long that it lives."""
@@ -175,3 +195,9 @@ class Group:
                 self._heard[rank] = (beat, now)
             elif now - when > SECONDS_WITHOUT_BEATS:
                 raise GroupLost(rank=rank, processes=self.size)
+
+
+def _has_broken_down(outcomes: Sequence[Outcome | None]) -> bool:
+    """Whether all that is known is that processes broke down, which they do when another is lost."""
+    failed = [outcome for outcome in outcomes if outcome and outcome.status]
+    return bool(failed) and all(outcome.is_a_consequence == BROKEN_DOWN for outcome in failed)

@@ -73,7 +73,7 @@ def test_a_process_that_falls_silent_is_named(groups: list[Group], monkeypatch: 
     monkeypatch.setattr(torchrun, "SECONDS_BETWEEN_BEATS", 0.0)
     monkeypatch.setattr(torchrun, "SECONDS_WITHOUT_BEATS", 0.5)
 
-    with pytest.raises(GroupLost, match="process 1 of 2 has not answered"):
+    with pytest.raises(GroupLost, match="process 1 of 2 does not answer"):
         groups[1].follow()
 
 
@@ -96,12 +96,24 @@ def test_what_went_wrong_first_is_told_although_it_is_reported_last(
     groups: list[Group], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first process sees its own one break down before the other's report arrives."""
-    monkeypatch.setattr(torchrun, "SECONDS_FOR_REASONS", 0.0)
+    monkeypatch.setattr(torchrun, "SECONDS_BETWEEN_BEATS", 5.0)
     killed = Outcome(1, 2, -9)
     groups[1].store.set("report/0/1", json.dumps(vars(killed)))
 
     with pytest.raises(LimbeckError, match=r"process 2 of 2 .* signal 9"):
         groups[0]._refuse_failed(0, [Outcome(0, 2, 1), None])
+
+
+def test_a_machine_that_is_gone_without_a_report_is_noticed_by_what_breaks_down(
+    groups: list[Group], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torchrun, "SECONDS_BETWEEN_BEATS", 0.1)
+    broken = Outcome(0, 2, 1)
+
+    with pytest.raises(GroupLost, match="process 2 of 2 does not answer"):
+        groups[0]._refuse_failed(0, [broken, None])
+    with groups[1].alive(), pytest.raises(RuntimeError, match="status 1"):
+        groups[0]._refuse_failed(0, [broken, None])
 
 
 def test_what_the_first_process_trains_by_itself_is_in_no_group(monkeypatch: pytest.MonkeyPatch) -> None:

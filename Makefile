@@ -7,10 +7,10 @@ SITE_STAMP := .venv-site/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test test-arm hostile browser node demo fix docs site constraints hashes licences wheels sbom clean
+.PHONY: help setup test test-arm hostile browser node s3 demo fix docs site constraints hashes licences wheels sbom clean
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## make .venv and install Limbeck with everything it can use, versions as in constraints.txt
 
@@ -48,6 +48,11 @@ browser:  ## install Chromium, for the tests of the pages in a browser (Debian a
 node: setup  ## get the files of onnxruntime-web from npm, for the tests of packaged models (needs Node.js and npm)
 	$(BIN)/python -c 'from limbeck.packaging.onnxruntime_web import put_runtime; from tempfile import mkdtemp; \
 		from pathlib import Path; put_runtime(Path(mkdtemp()))'
+
+# In a folder of its own: it asks for an older python-dateutil than the pinned one, and works with that.
+s3: setup  ## run the tests on S3, against moto's server, which it installs into build/moto
+	$(BIN)/python -m pip install --quiet --no-deps --target build/moto -r tests/unit/cluster/moto.txt
+	PYTHONPATH=build/moto $(BIN)/pytest tests/unit/cluster/test_s3.py
 
 demo: setup  ## the whole story offline: teacher, student, export, report
 	$(BIN)/limbeck demo

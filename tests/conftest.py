@@ -44,14 +44,17 @@ LONG_FILES = {
     "test_at_once.py",
     "test_kill.py",
     "test_methods.py",
+    "test_nodes.py",
     "test_side_by_side.py",
     "test_teachers.py",
+    "test_torchrun.py",
     "test_toy_run.py",
 }
 ENABLED_BY = {
     "browser": "install Chromium, e.g. apt-get install chromium (make browser tries that)",
     "gpu": "run them on a machine with an NVIDIA GPU that PyTorch can use",
     "node": "install Node.js 20 (apt-get install nodejs npm), then: make node",
+    "s3": "make s3",
     "trial": "set LIMBECK_DATA to a folder with the public data sets that docs/data.md lists",
 }
 

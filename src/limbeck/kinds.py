@@ -180,6 +180,9 @@ class LossKind:
     function_of_scores: str | None  # the formula for scores; None: `function`, if it applies
     term: str  # (section, shapes) → the Term that calls the formula
     scores: Literal["too", "never", "only"] = "too"  # whether it can be used where rows have scores
+    # What a loss on layers is a mean over: rows, their tokens, or pairs of tokens. Where several processes train
+    # together, each compares the layers of its own rows; all other losses are computed for the batch as a whole.
+    mean_over: Literal["rows", "tokens", "pairs"] | None = None
 
 
 def _loss(
@@ -193,6 +196,7 @@ def _loss(
     function_of_scores: str | None = None,
     scores: Literal["too", "never", "only"] = "too",
     sections: str = "losses",
+    mean_over: Literal["rows", "tokens", "pairs"] | None = None,
 ) -> LossKind:
     """A loss of this package: the formulas of a group are in one file, its terms in another. Default for the function:
     the name of the kind."""
@@ -205,6 +209,7 @@ def _loss(
         function_of_scores=f"{formulas}:{function_of_scores}" if function_of_scores else None,
         term=f"limbeck.distillation.terms.{group}:{term}",
         scores=scores,
+        mean_over=mean_over,
     )
 
 
@@ -258,16 +263,16 @@ LOSS_KINDS: dict[str, LossKind] = {
         _loss("factor_transfer", "FactorTransfer", "features", term="Factors"),
         _loss("pkt", "Pkt", "features", term="FeatureTerm"),
         _loss("vid", "Vid", "features", term="Variational"),
-        _loss("hidden_mse", "HiddenMse", "layers", term="HiddenStates"),
-        _loss("hidden_cosine", "HiddenCosine", "layers", term="HiddenStates"),
-        _loss("attention_mse", "AttentionMse", "layers", term="Attention"),
-        _loss("attention_kl", "AttentionKl", "layers", term="Attention"),
-        _loss("pkd", "Pkd", "layers", term="Patience"),
-        _loss("nst", "Nst", "layers", term="Selectivity"),
-        _loss("embedding_mse", "EmbeddingMse", "layers", term="Embeddings", function="hidden_mse"),
-        _loss("minilm", "MiniLm", "layers", term="LastRelations"),
-        _loss("minilm_v2", "MiniLmV2", "layers", term="HeadRelations"),
-        _loss("fsp", "Fsp", "layers", term="Flow"),
+        _loss("hidden_mse", "HiddenMse", "layers", term="HiddenStates", mean_over="tokens"),
+        _loss("hidden_cosine", "HiddenCosine", "layers", term="HiddenStates", mean_over="tokens"),
+        _loss("attention_mse", "AttentionMse", "layers", term="Attention", mean_over="pairs"),
+        _loss("attention_kl", "AttentionKl", "layers", term="Attention", mean_over="tokens"),
+        _loss("pkd", "Pkd", "layers", term="Patience", mean_over="rows"),
+        _loss("nst", "Nst", "layers", term="Selectivity", mean_over="pairs"),
+        _loss("embedding_mse", "EmbeddingMse", "layers", term="Embeddings", function="hidden_mse", mean_over="tokens"),
+        _loss("minilm", "MiniLm", "layers", term="LastRelations", mean_over="tokens"),
+        _loss("minilm_v2", "MiniLmV2", "layers", term="HeadRelations", mean_over="tokens"),
+        _loss("fsp", "Fsp", "layers", term="Flow", mean_over="rows"),
         LossKind(
             kind="custom",
             section="limbeck.recipe.losses:Custom",

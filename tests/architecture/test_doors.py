@@ -60,13 +60,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
         *("search", "review", "teacher", "augmentation", "judging", "sbom", "publishing", "packaging", "annotation"),
-        "cluster",
+        *("cluster", "training"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room
     ("cli", "augmentation"): "limbeck.augmentation.show",
     ("cli", "judging"): "limbeck.judging.evaluate",
     ("cli", "teacher"): "limbeck.teacher.import_tf",
+    ("cli", "training"): "limbeck.training.torchrun",  # for processes that do nothing but train
     ("cluster", "labeling"): "limbeck.labeling.source",
     ("cluster", "recipe"): "limbeck.recipe.calls",
     ("models", "text"): "limbeck.text.tokenizer_limits",  # a checkpoint's tokenizer may be anybody's

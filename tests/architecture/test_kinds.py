@@ -88,11 +88,12 @@ def lacking(row: StudentKind) -> list[str]:
 def lacking_of_loss(row: LossKind) -> list[str]:
     """One line for each thing that a kind of loss does not give."""
     from limbeck.distillation.terms.term import Term
-    from limbeck.recipe.losses import AnyLoss
+    from limbeck.recipe.losses import AnyLoss, LayerLoss
 
     found = list(
         of_row(
-            row, optional=("function_of_sets", "function_of_scores", *(["function"] if row.kind == "custom" else []))
+            row,
+            optional=("function_of_sets", "function_of_scores", "mean_over", *(["function"] * (row.kind == "custom"))),
         )
     )
     if not found:
@@ -101,6 +102,8 @@ def lacking_of_loss(row: LossKind) -> list[str]:
             found.append(("section", f"that of {row.section} is of the kind '{kind_in_recipe(section)}'"))
         if not issubclass(term, Term):
             found.append(("term", f"{row.term} is not a Term"))
+        if issubclass(section, LayerLoss) != (row.mean_over is not None):
+            found.append(("mean_over", "a loss on layers, and no other, says what it is a mean over"))
         if row.function and term.__name__ in GENERIC_TERMS:
             taken = set(inspect.signature(inspect.unwrap(resolved(row.function))).parameters)
             settings = set(section.model_fields) - {"kind", "weight"}
@@ -175,6 +178,7 @@ def test_what_a_kind_of_student_lacks_is_reported_by_its_name(changed: dict[str,
     ("changed", "reported"),
     [
         ({"function": None}, "has no function: the row leaves it empty"),
+        ({"mean_over": "rows"}, "has no mean_over: a loss on layers, and no other"),
         ({"function": "limbeck.distillation.losses.logits:nothing"}, "has no function: module"),
         ({"function": "limbeck.distillation.losses.logits:logit_mse"}, "takes no 'temperature'"),
         ({"term": "limbeck.distillation.losses.logits:NoTerm"}, "has no term"),

@@ -19,7 +19,7 @@ from limbeck.cli.app import app
 from limbeck.distillation.new_student import new_student, not_taken_over
 from limbeck.distillation.refuse_impossible import GeneralLanguageDiffers
 from limbeck.errors import ArtifactDamaged, RecipeInvalid
-from limbeck.general import run as teaching
+from limbeck.general.words_task import WordsTask
 from limbeck.pipeline import run
 from limbeck.pipeline.general import pretrain
 from limbeck.progress import SilentReporter
@@ -110,10 +110,21 @@ def test_the_same_recipe_again_is_reused_and_another_is_not(teach: Teach, tmp_pa
     assert teach(out=tmp_path / "out", changes=["general.neighbours=0.0"]).facts.history != history
 
 
+def test_two_processes_teach_what_one_does(teach: Teach) -> None:
+    """A loss that compares the sentences of a batch, in batches with an odd number of them."""
+    uneven = ["general.batch_size=25", "student.dropout=0.0"]
+    alone, together = (teach(changes=[*uneven, f"general.processes={count}"]) for count in (1, 2))
+
+    for one, other in zip(alone.facts.history, together.facts.history, strict=True):
+        assert other["losses"] == pytest.approx(one["losses"], rel=1e-4)
+        assert other["dev_loss"] == pytest.approx(one["dev_loss"], rel=1e-4)
+    assert not list(together.folder.rglob("*together*"))
+
+
 def test_a_stopped_one_continues_and_ends_with_the_same_weights(
     teach: Teach, taught: GeneralFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    losses, steps = teaching._Task.losses, []
+    losses, steps = WordsTask.losses, []
 
     def stopping(task: Any, model: Any, places: Any) -> Any:
         steps.append(len(places))
@@ -122,7 +133,7 @@ def test_a_stopped_one_continues_and_ends_with_the_same_weights(
         return losses(task, model, places)
 
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    monkeypatch.setattr(teaching._Task, "losses", stopping)
+    monkeypatch.setattr(WordsTask, "losses", stopping)
     with pytest.raises(KeyboardInterrupt):
         teach(out=tmp_path / "out")
     monkeypatch.undo()

@@ -131,6 +131,17 @@ def test_it_is_a_plain_model_of_transformers_with_its_head_if_that_was_trained(
     assert "layers = 2, width = 32, heads = 2, inner_size = 48" in card
 
 
+def test_two_processes_distil_what_one_does(distil: Distil) -> None:
+    """Layers of uneven shares, and masks that are drawn for the batch as a whole."""
+    uneven = ["general.batch_size=7", "student.dropout=0.0"]
+    alone, together = (distil(DISTILBERT, steps=6, changes=[*uneven, f"general.processes={count}"]) for count in (1, 2))
+
+    assert losses_of(together) == pytest.approx(losses_of(alone), rel=1e-4)
+    weights = [load_file(one.folder / "model.safetensors") for one in (alone, together)]
+    for name, weight in weights[0].items():
+        torch.testing.assert_close(weights[1][name], weight, atol=1e-4, rtol=0.0)
+
+
 def test_a_stopped_one_continues_and_ends_with_the_same_weights(
     distil: Distil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

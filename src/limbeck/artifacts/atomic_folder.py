@@ -14,12 +14,16 @@ KEY_FILE = "key.json"
 
 
 @contextmanager
-def written_atomically(folder: Path, *, kind: str, key: Key) -> Iterator[Path]:
+def written_atomically(folder: Path, *, kind: str, key: Key, is_ours: bool = True) -> Iterator[Path]:
     """Yield a scratch folder that becomes `folder`, manifest included, only if the block succeeds.
 
     A scratch folder that a killed run with the same key left behind is used again, so that a stage can continue from
-    what it saved under `.work`; one with another key is deleted.
+    what it saved under `.work`; one with another key is deleted. If another process makes the artifact and this one
+    helps (`is_ours` false), the folder is left to that one.
     """
+    if not is_ours:
+        yield _scratch_of(folder)
+        return
     scratch = _open_scratch(folder, key)
     yield scratch
     # The manifest is written before `.work` is removed: whenever the run is killed, one of the two is there.

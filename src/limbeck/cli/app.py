@@ -134,6 +134,22 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     return reported
 
 
+def led_by_first(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
+    """A command that torchrun may start several times: the first process runs it, the others train with it."""
+
+    @functools.wraps(command)
+    def led(*args: Parameters.args, **options: Parameters.kwargs) -> None:
+        if int(os.environ.get("WORLD_SIZE") or 1) < 2:
+            command(*args, **options)
+            return
+        share_cores()
+        from limbeck.training.torchrun import led_by_first
+
+        led_by_first(functools.partial(command, *args, **options))
+
+    return led
+
+
 def fail(message: str, *, code: int) -> NoReturn:
     first, _, rest = message.partition("\n")
     console = plain_console(stderr=True, soft_wrap=True)

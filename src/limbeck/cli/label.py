@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from limbeck.cli.app import AllowOption, app, refuse_taken, reported, starting
+from limbeck.cli.app import AllowOption, app, led_by_first, refuse_taken, reported, starting
 from limbeck.cli.runner import AddressOption, RunnerOption, WorkersOption, asking_on_ray
 from limbeck.progress import plain_console, visible_json
 
@@ -35,6 +35,7 @@ ImportOption = Annotated[
     "`limbeck label intents.toml --import-batch answers.jsonl`"
 )
 @reported
+@led_by_first
 def label(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE|RUN", help="A recipe file, or a run folder.")],
     changes: Annotated[

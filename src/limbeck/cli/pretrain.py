@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from limbeck.cli.app import app, reported, starting
+from limbeck.cli.app import app, led_by_first, reported, starting
 from limbeck.progress import plain_console
 from limbeck.recipe.files import GENERAL_FOLDER
 
@@ -16,6 +16,7 @@ from limbeck.recipe.files import GENERAL_FOLDER
     '`student.start = "general:NAME"` in a recipe'
 )
 @reported
+@led_by_first
 def pretrain(
     recipe: Annotated[
         str,
@@ -28,7 +29,9 @@ def pretrain(
 ) -> None:
     """Teach the body of a student what encoders make of general text, once: sentence vectors to a student of words,
     layers and masked words to a transformer. Students of any task start from it with `student.start`. Needs no labels.
-    A stopped run continues with the same command."""
+    A stopped run continues with the same command.
+
+    Training on several GPUs, of one machine or more: torchrun --nproc-per-node 4 -m limbeck pretrain RECIPE."""
     with starting():
         from limbeck.pipeline.general import pretrain as teach
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from limbeck.cli.app import AllowOption, DevOption, EncodingOption, TestOption, TransferOption, app, reported, starting
+from limbeck.cli.app import (
+    AllowOption,
+    DevOption,
+    EncodingOption,
+    TestOption,
+    TransferOption,
+    app,
+    led_by_first,
+    reported,
+    starting,
+)
 from limbeck.cli.label import ExportOption, ImportOption, refuse_taken_batch, without_asking
 from limbeck.errors import DataError
 from limbeck.progress import plain_console
@@ -33,6 +43,7 @@ class WhichTexts(StrEnum):
     "`limbeck run reviews.toml --until teacher` · `limbeck run sst2-small --set distillation.seeds=[0,1,2]`"
 )
 @reported
+@led_by_first
 def run(
     recipe: Annotated[
         str,
@@ -106,6 +117,8 @@ def run(
     allow_custom_code: AllowOption = False,
 ) -> None:
     """Run all stages, from files to report. Run it again and it continues where it stopped.
+
+    Training on several GPUs, of one machine or more: torchrun --nproc-per-node 4 -m limbeck run RECIPE.
 
     From texts without labels: --classes, --endpoint and --model (docs/endpoint.md)."""
     of_classes = (classes, endpoint, model, key_from, text, pair, max_texts, encoder)

@@ -13,6 +13,7 @@ from limbeck.cli.app import (
     TransferOption,
     app,
     fail,
+    led_by_first,
     reported,
     starting,
 )
@@ -25,6 +26,7 @@ from limbeck.progress import plain_console
     "`limbeck search reviews.csv --max-us 50 --minutes 60` · `limbeck search runs/reviews --max-mb 2 --trials 80`"
 )
 @reported
+@led_by_first
 def search(
     recipe: Annotated[
         str,

@@ -24,6 +24,8 @@ class Objective(nn.Module):
         totals: dict[str, Tensor] = {}
         for loss, term in zip(self._losses, self.terms, strict=True):
             weighted = value_at(loss.weight, batch.done) * term(batch)
+            if batch.weights and (unit := LOSS_KINDS[loss.kind].mean_over):
+                weighted = batch.weights[unit] * weighted
             totals[loss.name] = totals[loss.name] + weighted if loss.name in totals else weighted
         return totals
 

@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from limbeck.artifacts.atomic_folder import written_atomically
@@ -19,11 +18,12 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.rows import Rows
-from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
+from limbeck.artifacts.student_folder import StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.attempts import Attempt, train_until_learned
 from limbeck.distillation.checkpoint_start import what_is_taken
+from limbeck.distillation.finished import Role, facts_of, history_of, write_tokenizer_config
 from limbeck.distillation.new_student import is_finished_at_start, new_student, not_taken_over
 from limbeck.distillation.objective import Objective, weak_terms
 from limbeck.distillation.stages import Training, own_settings, trainings_of
@@ -40,7 +40,7 @@ from limbeck.distillation.terms.term import Shapes
 from limbeck.distillation.training_rows import Places, TrainingRows, rows_to_train_on, training_rows_of
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.models.folding import folded
-from limbeck.models.size import parameter_count, parameter_count_without_embeddings, position_count
+from limbeck.models.size import position_count
 from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import LayerLoss, needs_of
@@ -51,10 +51,10 @@ from limbeck.training.device import choose_arithmetic, refuse_bf16_recurrence, t
 from limbeck.training.epochs import Progress, on_dev
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating, quiet_transformers
+from limbeck.training.shares import from_first_process, share_of_group, wait_for_first_process
 from limbeck.training.skill import guessing, judged
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
-Role = Literal["student", "baseline"]
 TOKENS_PER_BATCH = 16384  # for the evaluation on dev
 
 
@@ -100,6 +100,7 @@ def train_student(
 
     The baseline is trained on the labelled rows and their labels, and on nothing that comes from the teacher. Rows
     without the teacher's labels are not used for distillation. `foreign` rows have equal probabilities for all labels.
+    In a group of processes (limbeck.training.processes) all train it together, and the first one writes it.
     """
     quiet_transformers()
     device = training_device()
@@ -131,7 +132,8 @@ def train_student(
     )
     if origins.general is not None and isinstance(student, WordStudent):
         _note_start(student, origins.general, reporter, name=name)
-    with written_atomically(out, kind="student", key=key) as scratch:
+    is_written_here = share_of_group().rank == 0
+    with written_atomically(out, kind="student", key=key, is_ours=is_written_here) as scratch:
         trainings = trainings_of(section.model_copy(update=own_settings(student)), alone=alone, is_fitted=is_fitted)
 
         def train_with(factor: float, folder: str) -> Attempt:
@@ -139,15 +141,18 @@ def train_student(
                 new() if folder else model, trainings, factor=factor, work_folder=scratch / WORK / folder
             )
 
+        wait_for_first_process()  # which makes the folder
         kept, attempts = train_until_learned(
             train_with, name=f"{name}, seed {seed}", reporter=reporter, has_rate=not (alone and is_fitted)
         )
+        if not is_written_here:
+            return StudentFolder(out)
         finished, trained = kept.finished, folded(kept.model.cpu())
         trained.save_pretrained(scratch)
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
         if not isinstance(student, Ngrams):  # transformers cannot read its tokenizer.json
             write_tokenizer_config(scratch, trained, max_length=max_length)
-        facts = _facts(
+        facts = facts_of(
             trained, student, role=role, seed=seed, name=name, corpus=corpus, max_length=max_length, finished=finished
         )
         tried = [
@@ -156,12 +161,12 @@ def train_student(
             if len(attempts) > 1 or kept.learning_rate != trainings[-1].settings.learning_rate
         ]
         facts = replace(facts, near_chance=kept.problem, attempts=tried)
-        save_student_facts(scratch, facts, history=_history(finished))
+        save_student_facts(scratch, facts, history=history_of(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
     start = ", as it was fitted" if alone and is_fitted else " at the start, and no epoch was better"
     after = f" after epoch {facts.best_epoch}" if facts.best_epoch else start
     reporter.note(f"  {name}, seed {seed}: {on_dev(kept.best, after=after)}")
-    for note in [] if alone else weak_terms(_history(finished)):
+    for note in [] if alone else weak_terms(history_of(finished)):
         reporter.note(f"  {note}")
     return StudentFolder(out)
 
@@ -241,7 +246,9 @@ class TrainingSetup:
         ]
         problem = ""
         if trainings[-1].judged_by_dev:
-            problem = guessing(dev_logits(model, self.dev), self.dev.labels.cpu().numpy(), names=self.corpus.labels)
+            problem = from_first_process(
+                lambda: guessing(dev_logits(model, self.dev), self.dev.labels.cpu().numpy(), names=self.corpus.labels)
+            )
         return Attempt(model, finished, rates[-1], problem)
 
     def train(self, model: Any, training: Training, *, work_folder: Path, may_keep_start: bool = False) -> Progress:
@@ -285,6 +292,7 @@ class TrainingSetup:
             widths=self.training_rows.all_widths() if can_be_captured(model, training.losses) else None,
             judge_start=judge_here if may_keep_start else None,
             optimizer=section.optimizer,
+            losses_share=True,
         )
 
     def _student_with_objective(self, model: Any, training: Training) -> StudentWithObjective:
@@ -322,71 +330,3 @@ def dev_logits(model: Any, dev: TrainingRows) -> npt.NDArray[np.float32]:
             logits[slots.chosen] = model(**inputs_of(model, dev.inputs(slots))).logits.float()
     found: npt.NDArray[np.float32] = logits.cpu().numpy()
     return found
-
-
-def _history(finished: Sequence[Progress]) -> list[dict[str, Any]]:
-    """All epochs in order; with several training stages, each epoch has the number of its stage."""
-    if len(finished) == 1:
-        return finished[0].history
-    epochs = [
-        {**epoch, "stage": stage} for stage, progress in enumerate(finished, start=1) for epoch in progress.history
-    ]
-    return [{**epoch, "epoch": number} for number, epoch in enumerate(epochs, start=1)]
-
-
-def _facts(
-    model: Any,
-    student: AnyStudent,
-    *,
-    role: Role,
-    seed: int,
-    name: str,
-    corpus: Corpus,
-    max_length: int,
-    finished: Sequence[Progress],
-) -> StudentFacts:
-    *earlier, last = finished
-    best = last.best
-    assert best is not None, "every training has an epoch"
-    return StudentFacts(
-        name=name,
-        kind=student.kind,
-        role=role,
-        seed=seed,
-        labels=corpus.labels,
-        language=corpus.language,
-        pair=corpus.is_pair,
-        max_length=max_length,
-        parameters=parameter_count(model),
-        parameters_without_embeddings=parameter_count_without_embeddings(model),
-        best_epoch=sum(len(progress.history) for progress in earlier) + last.best_epoch + 1,
-        dev_accuracy=best.get("dev_accuracy"),
-        multi_label=corpus.is_multi_label,
-        dev_score=best["dev_score"],
-        dev_measure=_measure(best),
-        scale=None if corpus.scale is None else corpus.scale.as_json(),
-        tokenizer=STUDENT_KINDS[student.kind].tokenizer,
-    )
-
-
-def _measure(best: dict[str, Any]) -> Literal["accuracy", "macro F1", "Spearman"]:
-    """What the dev score is."""
-    if "dev_spearman" in best:
-        return "Spearman"
-    return "macro F1" if "dev_macro_f1" in best else "accuracy"
-
-
-def write_tokenizer_config(folder: Path, model: Any, *, max_length: int) -> None:
-    """Write tokenizer_config.json next to the tokenizer.json of a saved student."""
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    config = model.config
-    reads_types = (getattr(config, "type_vocab_size", None) or 0) > 1
-    written = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": max_length,
-        "padding_side": "right",
-        "truncation_side": "right",
-        "pad_token": tokenizer.id_to_token(config.pad_token_id),
-        "model_input_names": ["input_ids", *(["token_type_ids"] if reads_types else []), "attention_mask"],
-    }
-    (folder / "tokenizer_config.json").write_text(json.dumps(written, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -19,6 +19,7 @@ from limbeck.recipe.losses import AnyLoss, Custom, LayerLoss
 from limbeck.recipe.schedule import Schedule
 from limbeck.training.cuda_graphs import Slots
 from limbeck.training.modes import evaluating
+from limbeck.training.shares import ALONE, Share, share_of_group
 
 
 class LiveTeacher:
@@ -65,18 +66,29 @@ class StudentWithObjective(nn.Module):
         self._teacher = [teacher] if teacher else []  # in a list, so that nn.Module does not look into it
 
     def forward(self, training_rows: TrainingRows, places: Places | Slots, done: float) -> dict[str, Tensor]:
-        """The weighted terms of the objective for these rows."""
-        slots = training_rows.slots(places)
-        chosen, inputs = slots.chosen, training_rows.inputs(slots)
+        """The weighted terms of the objective for these rows.
+
+        In a group of processes, each runs the student on its share of them, and gets the outputs of the others.
+        """
+        share, weights = ALONE, dict[str, float]()
+        slots = whole = training_rows.slots(places)
+        if not isinstance(places, Slots) and not (share := share_of_group()).is_all:
+            slots, weights = training_rows.slots(share.own(places)), share.weights(training_rows.lengths()[places])
+        chosen, inputs = whole.chosen, training_rows.inputs(slots)
         features = training_rows.teacher_features
         teacher = Outputs(
             logits=training_rows.teacher_logits[chosen],
             features=None if features is None else features[chosen].float(),
             layers=self._teacher[0].layers(inputs) if self._teacher else None,
         )
-        student = self._student_outputs(inputs)
-        mask = inputs["attention_mask"]
-        batch = Batch(student=student, teacher=teacher, labels=training_rows.labels[chosen], mask=mask, done=done)
+        batch = Batch(
+            student=_of_all(self._student_outputs(inputs), share, rows=len(chosen)),
+            teacher=teacher,
+            labels=training_rows.labels[chosen],
+            mask=inputs["attention_mask"],
+            done=done,
+            weights=weights,
+        )
         terms: dict[str, Tensor] = self.objective(batch)
         return terms
 
@@ -90,6 +102,14 @@ class StudentWithObjective(nn.Module):
         output = self.student(**inputs, **({"output_hidden_states": True} if has_layers(self.student) else {}))
         features = output.hidden_states[-1][:, 0] if has_layers(self.student) else output.features
         return Outputs(output.logits.float(), features=features.float())
+
+
+def _of_all(own: Outputs, share: Share, *, rows: int) -> Outputs:
+    """Logits and features of all processes; layers, which are large, stay those of this one."""
+    if share.is_all:
+        return own
+    features = None if own.features is None else share.whole(own.features, rows=rows)
+    return Outputs(share.whole(own.logits, rows=rows), features, own.layers)
 
 
 def inputs_of(student: Any, inputs: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,11 +1,13 @@
 """The stage `distil_in_general`: windows of text, an encoder's layers and words, a transformer that learns them."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from limbeck.artifacts.atomic_folder import written_atomically
@@ -20,15 +22,19 @@ from limbeck.general.sentences import Source
 from limbeck.general.windows import windows_of
 from limbeck.models.masked_head import masked_lm_student
 from limbeck.models.size import parameter_count
-from limbeck.progress import Reporter
+from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.general_layers import GeneralLayers, GeneralLayersRecipe
 from limbeck.text.language import detect_language
+from limbeck.training.checkpoints import best_of, progress_of
 from limbeck.training.device import choose_arithmetic, training_device
 from limbeck.training.loop import train
 from limbeck.training.modes import quiet_transformers
+from limbeck.training.processes import process_count, reporter_of_member, run_together
+from limbeck.training.shares import from_first_process
 from limbeck.training.token_rows import TokenRows
 
 FEW_TOKENS = 1_000_000
+PLAN, HANDED_OVER = "plan.json", "together.safetensors"  # in the work folder; what a group of processes reads
 
 
 class WordModel(Protocol):
@@ -52,6 +58,7 @@ class NamedTeacher:
     fingerprint: str
     open: Callable[[], WordModel]
     objective: Callable[[Any, Any], nn.Module]
+    as_member: str  # "module:function" for a process of a group: calls `distil_as_member` with this teacher
 
 
 class NoHead(TeacherError):
@@ -86,16 +93,15 @@ def distil_in_general(
     section = recipe.general
     with written_atomically(out, kind="general", key=key) as scratch:
         clock = Clock.found(scratch / WORK)
-        opened = teacher.open()
-        if section.on_words and opened.has_new_head:
-            raise NoHead(checkpoint=teacher.name, losses=[loss.kind for loss in section.on_words])
-        section = section.model_copy(update={"window": min(section.window, opened.max_length)})
-        torch.manual_seed(section.seed)  # only now: opening a checkpoint draws random numbers
-        student: Any = masked_lm_student(recipe.student, teacher=opened.model)
-        learner = Learner(student, section, teacher.objective(student, opened.model))  # refuses shapes that do not fit
+        opened, section, learner = _opened(recipe, teacher)
+        student: Any = learner.student
         rows, text = _rows(section, recipe, sources, opened.tokenizer, work=scratch / WORK, reporter=reporter)
         task = LayersTask(section, rows, opened.model, opened.tokenizer, choose_arithmetic(section.precision))
-        plan, history = _train(learner, task, clock, work=scratch / WORK, reporter=reporter)
+        if (processes := process_count(section.processes, default=1)) > 1:
+            together = _Together(recipe, teacher.as_member, processes)
+            plan, history = _train_together(learner, task, clock, together, reporter=reporter)
+        else:
+            plan, history = _train(learner, task, clock, reporter=reporter)
         kept = student if section.on_words else student.base_model
         kept.cpu().save_pretrained(scratch)
         opened.tokenizer.save_pretrained(scratch)
@@ -107,6 +113,17 @@ def distil_in_general(
     windows = f"{task.held_back:,} windows held back"
     reporter.note(f"  {section.name}: loss on {windows}: {first:.4f} before, {last:.4f} after")
     return GeneralFolder(out)
+
+
+def _opened(recipe: GeneralLayersRecipe, teacher: NamedTeacher) -> tuple[WordModel, GeneralLayers, Learner]:
+    """The teacher, the section with a window that it can read, and the student with its objective."""
+    section, opened = recipe.general, teacher.open()
+    if section.on_words and opened.has_new_head:
+        raise NoHead(checkpoint=teacher.name, losses=[loss.kind for loss in section.on_words])
+    section = section.model_copy(update={"window": min(section.window, opened.max_length)})
+    torch.manual_seed(section.seed)  # only now: opening a checkpoint draws random numbers
+    student: Any = masked_lm_student(recipe.student, teacher=opened.model)
+    return opened, section, Learner(student, section, teacher.objective(student, opened.model))  # or they do not fit
 
 
 def _facts(
@@ -168,15 +185,62 @@ def _rows(
     return rows, {"files": [source.name for source in sources], **counts}
 
 
+@dataclass(frozen=True)
+class _Together:
+    """Several processes that are to train."""
+
+    recipe: GeneralLayersRecipe
+    function: str
+    processes: int
+
+
+def _train_together(
+    learner: Learner, task: LayersTask, clock: Clock, together: _Together, *, reporter: Reporter
+) -> tuple[Steps, list[dict[str, Any]]]:
+    """As `_train`, by several processes, to which the windows are handed over in a file."""
+    reporter.note(f"  {task.section.name}: distilled by {together.processes} processes together")
+    work, device = clock.file.parent, training_device()
+    before = task.to(device).judge(learner.to(device))
+    rows = {"ids": task.rows.flat, "lengths": torch.from_numpy(task.rows.lengths)}
+    save_file(rows, str(work / HANDED_OVER))
+    job = {
+        "recipe": together.recipe.model_dump(mode="json", exclude_unset=True),
+        "work": str(work.resolve()),
+        "seconds": clock.seconds,
+        "prints": isinstance(reporter, TerminalReporter),
+    }
+    run_together(together.function, job, processes=together.processes)
+    learner.load_state_dict(best_of(work))
+    plan = planned(task.section, task.lengths, speed=dict, file=work / PLAN)
+    return plan, [{"epoch": 0, **before}, *progress_of(work)["history"]]
+
+
+def distil_as_member(recipe: GeneralLayersRecipe, teacher: NamedTeacher, job: Mapping[str, Any]) -> None:
+    """One process of a group: the same teacher and student in each, and the windows that the first process cut."""
+    quiet_transformers()
+    work = Path(job["work"])
+    opened, section, learner = _opened(recipe, teacher)
+    found = load_file(str(work / HANDED_OVER))
+    rows = TokenRows.of_arrays([(found["ids"].numpy(), found["lengths"].numpy())], device=torch.device("cpu"))
+    task = LayersTask(section, rows, opened.model, opened.tokenizer, choose_arithmetic(section.precision))
+    clock = Clock(Clock.found(work).file, job["seconds"], time.monotonic())
+    _train(learner, task, clock, reporter=reporter_of_member(prints=job["prints"]))
+
+
 def _train(
-    learner: Learner, task: LayersTask, clock: Clock, *, work: Path, reporter: Reporter
+    learner: Learner, task: LayersTask, clock: Clock, *, reporter: Reporter
 ) -> tuple[Steps, list[dict[str, Any]]]:
     """Leave the last weights in the learner; returns the plan, and what was found before and after every round."""
-    device, section = training_device(), task.section
+    device, section, work = training_device(), task.section, clock.file.parent
+    task.to(device)
     learner.to(device)
-    task.teacher.to(device).eval().requires_grad_(False)
-    plan = planned(section, task.lengths, speed=lambda: task.speed(learner), file=work / "plan.json")
-    before = task.judge(learner)
+
+    def make_plan() -> Steps:
+        found = planned(section, task.lengths, speed=lambda: task.speed(learner), file=work / PLAN)
+        return replace(found, lengths=found.lengths[:0])  # which all have
+
+    plan = replace(from_first_process(make_plan), lengths=task.lengths)
+    before = from_first_process(lambda: task.judge(learner))
     torch.manual_seed(section.seed)
 
     def losses(trained: Any, numbers: Any, done: float) -> dict[str, Tensor]:
@@ -197,6 +261,7 @@ def _train(
         reporter=reporter,
         what=f"distilling {section.name} ({task.arithmetic})",
         keep="last",
+        losses_share=True,
     )
     return plan, [{"epoch": 0, **before}, *progress.history]
 

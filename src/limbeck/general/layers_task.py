@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ from limbeck.general.losses import soft_words
 from limbeck.models.layer_states import LayerReader, LayerStates
 from limbeck.recipe.general_layers import GeneralLayers, MaskedWords, SoftWords
 from limbeck.training.device import Arithmetic, sent
-from limbeck.training.masking import Masked, MaskingVocabulary, masked, output_at
+from limbeck.training.masking import Masked, MaskingVocabulary, masked, output_at, part_of
 from limbeck.training.modes import evaluating
+from limbeck.training.shares import ALONE, Share, share_of_group
 from limbeck.training.token_rows import TokenRows
 
 TRAINING, EVALUATION = 0, 1  # part of the seed, so that training and evaluation have different masks
@@ -59,21 +60,30 @@ class Learner(nn.Module):
                 weight.requires_grad_(name.startswith(f"{student.base_model_prefix}."))
 
     def forward(
-        self, inputs: Mapping[str, Tensor], targets: Masked | None, teacher: Read, done: float
+        self,
+        inputs: Mapping[str, Tensor],
+        targets: Masked | None,
+        teacher: Read,
+        done: float,
+        weights: Mapping[str, float] | None = None,
     ) -> dict[str, Tensor]:
-        """The weighted losses by name."""
+        """The weighted losses by name; `weights` are the factors for means over a process's share of a batch."""
         terms: dict[str, Tensor] = {}
+        weights = weights or {}
         own = read(self.student, inputs, targets, self._section)
         for loss in self._section.on_words:
             assert own.words is not None
             assert targets is not None
-            terms[loss.kind] = loss.weight * _on_words(loss, own.words, teacher.words, targets)
+            factor = loss.weight * weights.get("words", 1.0)
+            terms[loss.kind] = factor * _on_words(loss, own.words, teacher.words, targets)
         if self._section.on_layers:
-            terms |= self.on_layers(own.layers, teacher.layers, inputs["attention_mask"], done)
+            terms |= self.on_layers(own.layers, teacher.layers, inputs["attention_mask"], done, weights)
         return terms
 
 
 def _on_words(loss: MaskedWords | SoftWords, own: Tensor, theirs: Tensor | None, targets: Masked) -> Tensor:
+    if not len(targets.answers):  # a process's share of a batch may have no masked token
+        return own.float().sum() * 0.0
     if isinstance(loss, SoftWords):
         assert theirs is not None, "the teacher has a head too"
         return soft_words(own, theirs, temperature=loss.temperature)
@@ -90,6 +100,11 @@ class LayersTask:
     tokenizer: Any
     arithmetic: Arithmetic
 
+    def to(self, device: torch.device) -> Self:
+        """With the teacher on this device, which nothing trains."""
+        self.teacher.to(device).eval().requires_grad_(False)
+        return self
+
     @property
     def held_back(self) -> int:
         """How many windows are not learned from."""
@@ -105,15 +120,20 @@ class LayersTask:
         return MaskingVocabulary.of(self.tokenizer)
 
     def losses(self, learner: Any, numbers: Places, done: float, *, seed: int | None = None) -> dict[str, Tensor]:
-        """The losses on the windows with these numbers of a plan; the masks follow from the numbers."""
-        learned, kind = len(self.lengths), TRAINING
+        """The losses on the windows with these numbers of a plan; the masks follow from the numbers.
+
+        In a group of processes each computes those of its share of the windows, weighted so that their mean over the
+        processes is the loss. With a seed it is an evaluation, of one process.
+        """
+        learned, kind, share = len(self.lengths), TRAINING, share_of_group()
         places = (numbers - self.held_back) % learned + self.held_back
         if seed is not None:
-            places, kind = numbers, EVALUATION
-        inputs, targets = self._batch(places, [self.section.seed, kind, int(numbers[0]) if seed is None else seed])
+            places, kind, share = numbers, EVALUATION, ALONE
+        masks = [self.section.seed, kind, int(numbers[0]) if seed is None else seed]
+        inputs, targets, weights = self._batch(places, masks, share)
         with torch.no_grad(), self._autocast():
             teacher = read(self.teacher, inputs, targets, self.section)
-        found: dict[str, Tensor] = learner(inputs, targets, teacher, done)
+        found: dict[str, Tensor] = learner(inputs, targets, teacher, done, weights)
         return found
 
     def judge(self, learner: Any) -> dict[str, float]:
@@ -132,7 +152,7 @@ class LayersTask:
         """Windows a second: read by the teacher alone, and learned from. The random state stays as it is."""
         size = min(self.section.batch_size, len(self.lengths))
         places = np.arange(self.held_back, self.held_back + size)
-        inputs, targets = self._batch(places, [self.section.seed, TRAINING, 0])
+        inputs, targets, _ = self._batch(places, [self.section.seed, TRAINING, 0], share_of_group())
 
         def ask() -> None:
             with torch.no_grad(), self._autocast():
@@ -148,15 +168,24 @@ class LayersTask:
         with _same_random_state():
             return {name: size / _seconds(work) for name, work in (("teacher", ask), ("student", learn))}
 
-    def _batch(self, places: Places, seed: list[int]) -> tuple[dict[str, Tensor], Masked | None]:
+    def _batch(
+        self, places: Places, seed: list[int], share: Share
+    ) -> tuple[dict[str, Tensor], Masked | None, dict[str, float]]:
+        """Inputs, masked tokens, and factors of this process's share; everything is drawn for the batch as a whole."""
         ids, inside = self.rows.batch(places, pad=self.tokenizer.pad_token_id or 0)
+        own, weights = share.own(np.arange(len(places))), share.weights(self.rows.lengths[places])
         targets = None
         if self.section.on_words:
             fraction = self.section.masked_fraction
             targets = masked(ids.numpy(), inside.numpy().astype(bool), self._vocabulary, fraction=fraction, seed=seed)
+            if not share.is_all:
+                weights["words"] = share.weight(np.bincount(targets.rows, minlength=len(places)))
+                targets = part_of(targets, own)
             ids = torch.from_numpy(targets.ids)
+        elif not share.is_all:
+            ids = ids[own]
         device = next(self.teacher.parameters()).device
-        return {"input_ids": sent(ids, device), "attention_mask": sent(inside, device)}, targets
+        return {"input_ids": sent(ids, device), "attention_mask": sent(inside[own], device)}, targets, weights
 
     def _autocast(self) -> AbstractContextManager[Any]:
         device = next(self.teacher.parameters()).device

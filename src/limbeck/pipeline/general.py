@@ -28,7 +28,7 @@ from limbeck.transfer.text_sources import text_sources
 
 Make = Callable[..., GeneralFolder]
 LABELS = ["0", "1"]  # of a head that nobody asks
-DECIDE_NOTHING = {"name", "encoders"}  # of [general]: the encoders are in the key by what they hold
+DECIDE_NOTHING = {"name", "encoders", "processes"}  # of [general]: the encoders are in the key by what they hold
 
 
 def pretrain(

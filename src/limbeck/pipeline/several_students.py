@@ -1,4 +1,5 @@
-"""Several students trained at the same time, each in its own process: a single one does not keep a large GPU busy."""
+"""Students in processes of their own: several at the same time, as a single one does not keep a large GPU busy; or one
+trained by several processes together, if it does."""
 
 import gc
 import sys
@@ -14,26 +15,32 @@ import torch
 from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.run_folder import RunFolder
+from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.augmentation.processes import available_cores
 from limbeck.distillation.stages import trainings_of
 from limbeck.distillation.training_rows import rows_to_train_on
 from limbeck.pipeline.one_student import Job, StudentId, TrainingInputs, key_of, place_of, train_one
-from limbeck.progress import Bar, Style
+from limbeck.progress import Bar, Reporter, Style, TerminalReporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import Custom
+from limbeck.training.processes import process_count, reporter_of_member, run_together
 from limbeck.training.side_by_side import Send, run_side_by_side
 
 MIN_ROWS = 500_000  # in all epochs of all students: about ten seconds when trained one after the other
 MAX_PER_GPU = 4  # Bi-LSTMs leave a large GPU idle much of the time; more than this need too much memory
 TRAIN_TASK = "limbeck.pipeline.several_students:train_for_another_process"
+MEMBER_TASK = "limbeck.pipeline.several_students:train_as_member"
 
 
 def how_many_at_once(section: Distillation, *, students: int, rows: Callable[[], int]) -> int:
     """`distillation.at_once`; by default all students, as far as GPUs and cores allow.
 
-    The default is one without a GPU, or with so few rows that starting processes would take longer.
+    The default is one without a GPU, or with so few rows that starting processes would take longer. It is one, too, if
+    several processes train each of them.
     """
-    if any(isinstance(loss, Custom) and _is_only_here(loss) for loss in section.every_loss):
+    if how_many_together(section) > 1:
+        return 1
+    if is_only_here(section):
         return 1
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     asked = section.at_once
@@ -42,11 +49,16 @@ def how_many_at_once(section: Distillation, *, students: int, rows: Callable[[],
     return max(1, min(asked or 1, students))
 
 
-def _is_only_here(loss: Custom) -> bool:
-    """Whether the loss is defined in the calling program or in a module without a file: only this process has it."""
-    module = loss.call.partition(":")[0]
-    loaded = sys.modules.get(module)
-    return module == "__main__" or (loaded is not None and getattr(loaded, "__file__", None) is None)
+def how_many_together(section: Distillation) -> int:
+    """How many processes train one student: `distillation.processes`; by default one, or what torchrun has started."""
+    return 1 if is_only_here(section) else process_count(section.processes, default=1)
+
+
+def is_only_here(section: Distillation) -> bool:
+    """Whether a loss is defined in the calling program or in a module without a file: only this process has it."""
+    modules = [loss.call.partition(":")[0] for loss in section.every_loss if isinstance(loss, Custom)]
+    loaded = [(name, sys.modules.get(name)) for name in modules]
+    return any(name == "__main__" or (found and not getattr(found, "__file__", None)) for name, found in loaded)
 
 
 def train_at_once(students: Sequence[Job], run: RunFolder, *, at_once: int) -> None:
@@ -62,13 +74,7 @@ def train_at_once(students: Sequence[Job], run: RunFolder, *, at_once: int) -> N
     gc.collect()
     torch.cuda.empty_cache()  # other processes cannot use memory that this one caches
     jobs = {
-        (place := place_of(student_id, inputs)): {
-            "inputs": inputs.as_json(),
-            "student_id": asdict(student_id),
-            "out": str(run.folder / place),
-            "key": asdict(keys[place]),
-        }
-        for student_id, inputs in missing
+        (place := place_of(*student)): _job(student, out=run.folder / place, key=keys[place]) for student in missing
     }
     at_once = min(at_once, len(jobs))
     what = f"training {len(jobs)} students, {at_once} at once" if at_once > 1 else f"training {next(iter(jobs))}"
@@ -120,17 +126,36 @@ class _CombinedProgress:
         self._run.reporter.note(f"  {name}: not enough memory next to the others; continues when fewer are training")
 
 
+def train_together(student: Job, *, out: Path, key: Key, reporter: Reporter, processes: int) -> StudentFolder:
+    """Train one student in a group of processes, or continue its training."""
+    student_id, inputs = student
+    name = place_of(student_id, inputs)
+    reporter.note(f"  {name}: trained by {processes} processes together")
+    job = _job(student, out=out.resolve(), key=key)
+    run_together(MEMBER_TASK, {**job, "prints": isinstance(reporter, TerminalReporter)}, processes=processes)
+    return StudentFolder(out)
+
+
+def train_as_member(job: Mapping[str, Any]) -> None:
+    """One process of such a group; the first one writes the student."""
+    _train(job, reporter_of_member(prints=job["prints"]))
+
+
 def train_for_another_process(job: Mapping[str, Any], tell: Send) -> None:
     """Train one student into its folder; the parent process writes run.json."""
-    out = Path(job["out"])
+    _train(job, _RelayReporter(tell))
+
+
+def _job(student: Job, *, out: Path, key: Key) -> dict[str, Any]:
+    """One student, for another process."""
+    student_id, inputs = student
+    return {"inputs": inputs.as_json(), "student_id": asdict(student_id), "out": str(out), "key": asdict(key)}
+
+
+def _train(job: Mapping[str, Any], reporter: Reporter) -> None:
+    out, student = Path(job["out"]), StudentId(**job["student_id"])
     with disk_errors_as_user_errors(out, advice="Correct that, or give another folder with --out."):
-        train_one(
-            StudentId(**job["student_id"]),
-            TrainingInputs.from_json(job["inputs"]),
-            out=out,
-            key=Key(**job["key"]),
-            reporter=_RelayReporter(tell),
-        )
+        train_one(student, TrainingInputs.from_json(job["inputs"]), out=out, key=Key(**job["key"]), reporter=reporter)
 
 
 class _RelayReporter:

@@ -11,9 +11,9 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.distillation.finished import Role
 from limbeck.distillation.graph_vocabulary import build_graph_vocabulary
 from limbeck.distillation.ngram_vocabulary import build_ngram_vocabulary
-from limbeck.distillation.run import Role
 from limbeck.distillation.size_limit import SizeLimit
 from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
 from limbeck.distillation.vocabulary import build_vocabulary
@@ -31,8 +31,15 @@ from limbeck.pipeline.one_student import (
     start_fingerprint,
     train_one,
 )
-from limbeck.pipeline.several_students import how_many_at_once, rows_to_read, train_at_once
+from limbeck.pipeline.several_students import (
+    how_many_at_once,
+    how_many_together,
+    rows_to_read,
+    train_at_once,
+    train_together,
+)
 from limbeck.pipeline.teachers import Teachers
+from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WITHOUT_FILE, AnyStudent, Ngrams, Transformer, WordStudent
@@ -194,8 +201,19 @@ def _student(student_id: StudentId, inputs: TrainingInputs, run: RunFolder) -> S
         kind="student",
         key=key_of(student_id, inputs),
         load=StudentFolder,
-        make=lambda out, key: train_one(student_id, inputs, out=out, key=key, reporter=run.reporter),
+        make=lambda out, key: _trained(student_id, inputs, out=out, key=key, reporter=run.reporter),
     )
+
+
+def _trained(
+    student_id: StudentId, inputs: TrainingInputs, *, out: Path, key: Key, reporter: Reporter
+) -> StudentFolder:
+    """The student, trained here or by several processes; a graph of all documents is one batch, and for one process."""
+    recipe = inputs.recipe
+    processes = how_many_together(recipe.distillation)
+    if processes == 1 or (isinstance(recipe.student, TextGcn) and recipe.student.transductive):
+        return train_one(student_id, inputs, out=out, key=key, reporter=reporter)
+    return train_together((student_id, inputs), out=out, key=key, reporter=reporter, processes=processes)
 
 
 def size_limit_of(recipe: Recipe) -> SizeLimit | None:

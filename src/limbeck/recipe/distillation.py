@@ -71,6 +71,10 @@ class Distillation(Section):
     """Students, including baselines, that are trained at the same time, each in its own process. Default: on a GPU all
     of them, but at most 4 per GPU and at most one per CPU; without a GPU, or if they read fewer than 500,000 rows in
     total, one. The result does not depend on it."""
+    processes: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
+    """Processes that train one student together, one per GPU, each on its share of every batch; students are then
+    trained one after the other. Default: one, or with torchrun all that it has started. The result does not depend on
+    it, except for rounding and for what dropout draws. Worth it for transformers and much text, not for a Bi-LSTM."""
     teach_foreign: Annotated[int, decides_nothing()] = Field(default=0, ge=0)
     """Foreign rows, at most, that the student learns in addition, with equal probabilities for all labels, so that it
     is less sure of texts that belong to no class. They come from where `[export.abstain]`, which is needed, has foreign
@@ -86,6 +90,15 @@ class Distillation(Section):
     def _rate_of_adadelta(self) -> Self:
         if self.optimizer == "adadelta" and "learning_rate" not in self.model_fields_set:
             raise ValueError('optimizer = "adadelta" needs a learning_rate of its own: set learning_rate = 1.0')
+        return self
+
+    @model_validator(mode="after")
+    def _one_way_of_using_processes(self) -> Self:
+        if (self.processes or 1) > 1 and (self.at_once or 1) > 1:
+            raise ValueError(
+                f"processes = {self.processes} train one student together, at_once = {self.at_once} trains students "
+                "side by side: give one of the two"
+            )
         return self
 
     @model_validator(mode="after")

@@ -62,6 +62,9 @@ class General(Section):
     table: Literal["fp16", "int8"] = "fp16"
     """How the vectors of words are stored. With "fp16" the folder has Hugging Face's form; with "int8", a scale for
     each word and bytes, it is half as large and has not."""
+    processes: int | None = Field(default=None, ge=1)
+    """Processes that train together, one per GPU, each on its share of every batch. Default: one, or with torchrun all
+    that it has started. The result does not depend on it, except for rounding and for what dropout draws."""
     seed: int = 0
     """Seed of initial weights, order and fragments."""
 

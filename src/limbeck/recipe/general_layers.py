@@ -84,6 +84,9 @@ class GeneralLayers(Section):
     """Largest norm of the gradient."""
     precision: Precision = "auto"
     """Arithmetic of student and teacher: "auto" is bf16 where the hardware supports it, else fp32."""
+    processes: int | None = Field(default=None, ge=1)
+    """Processes that train together, one per GPU, each on its share of every batch. Default: one, or with torchrun all
+    that it has started. The result does not depend on it, except for rounding and for what dropout draws."""
     seed: int = 0
     """Seed of initial weights, order, masks and dropout."""
 

@@ -68,8 +68,7 @@ def accelerator_for(arithmetic: Arithmetic, *, tracks: Tracks = NO_TRACKS, what:
     processes the state connects them, and is kept.
     """
     in_group = int(os.environ.get("WORLD_SIZE", "1")) > 1
-    if not in_group:
-        AcceleratorState._reset_state(reset_partial_state=True)
+    AcceleratorState._reset_state(reset_partial_state=not in_group)
     return Accelerator(
         # Some models have weights that a classifier never uses (XLNet's mask); and while the first process evaluates on
         # dev, the others wait for it, for longer than torch's default timeout.

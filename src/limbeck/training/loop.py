@@ -3,45 +3,32 @@
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from accelerate import Accelerator
-from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
 
 from limbeck.errors import LimbeckError
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.teacher import Keep
 from limbeck.training.checkpoints import KeptWeights, Saver, load_checkpoint, save_checkpoint
-from limbeck.training.cuda_graphs import Slots, StepCapturer, Widths, capture_context_for
+from limbeck.training.cuda_graphs import Widths
 from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress, is_judged
-from limbeck.training.optimiser import (
-    MeanWithStart,
-    OptimizerName,
-    RunningMean,
-    learning_rate_at,
-    optimiser_for,
-    set_rate,
-)
+from limbeck.training.optimiser import MeanWithStart, OptimizerName, RunningMean, optimiser_for
+from limbeck.training.shares import from_first_process, share_of_group
+from limbeck.training.steps import Hyperparameters, Losses, Places, Stepper, capturer_for
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0  # at least; times the seconds that saving takes, if that is more than one
 
-Places = npt.NDArray[np.int64]  # row positions
 Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
-# The weighted terms, whose sum is minimised. The number is the progress: 0 at the first step, 1 at the end.
-Losses = Callable[[nn.Module, Any, float], dict[str, Tensor]]  # for Places, or for Slots if steps are captured
 # "dev_loss"; to keep the best: "dev_accuracy" or "dev_score" too, and "dev_macro_f1" or "dev_spearman" if it is that
 Validate = Callable[[nn.Module], dict[str, float]]
 
-
-Found = TypeVar("Found")
 # Groups of processes that are done, until the process ends. The destructor of a group waits for its thread while it
 # holds the interpreter's lock; right after the last message that thread needs the lock, and both would wait for ever.
 _GROUPS: list[Any] = []
@@ -59,23 +46,15 @@ class TrainingDiverged(LimbeckError):
         )
 
 
-class Hyperparameters(Protocol):
-    """The keys that [teacher] and [distillation] have in common."""
+class NotShared(LimbeckError):
+    """A process of a group does not see the checkpoint from which the first one continues."""
 
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def patience(self) -> int | None: ...
-    @property
-    def accumulation_steps(self) -> int: ...
-    @property
-    def learning_rate(self) -> float: ...
-    @property
-    def warmup_fraction(self) -> float: ...
-    @property
-    def weight_decay(self) -> float: ...
-    @property
-    def clip_norm(self) -> float: ...
+    def __init__(self, *, folder: Path, rank: int) -> None:
+        super().__init__(
+            f"process {rank + 1} does not see the checkpoint from which the first process continues",
+            found=f"looked into '{folder}'",
+            advice="Put the run on a disk that all machines see under the same path; if it is, start it again.",
+        )
 
 
 def train(
@@ -96,6 +75,7 @@ def train(
     widths: Widths | None = None,
     judge_start: Callable[[], dict[str, float]] | None = None,
     optimizer: OptimizerName = "adamw",
+    losses_share: bool = False,
 ) -> Progress:
     """Train; at the end the model has the weights of the best epoch on dev, of the latest that is as good within the
     noise (see Progress.is_kept), or of the last.
@@ -106,14 +86,14 @@ def train(
     decay of a running mean of the weights (limbeck.training.optimiser), that mean is evaluated and kept; with
     `start_share`, the mean with the weights at the start. State is saved to `work_folder` from time to time; if it
     holds a checkpoint, the training continues from there and ends with the same weights as without the interruption.
-    In a group of processes (limbeck.training.processes) each trains on its share of every batch; the first one
-    evaluates and writes.
+    In a group of processes (limbeck.training.processes) each trains on its share of every batch, or with `losses_share`
+    the losses get whole batches and share them out (limbeck.training.shares); the first one evaluates and writes.
 
     `widths` means that the losses read only the rows of a batch and these widths: if one process trains on a GPU
     without accumulation, steps are then captured as CUDA graphs (limbeck.training.cuda_graphs).
     """
     accelerator = accelerator_for(arithmetic, tracks=tracks, what=what)
-    capturer = _capturer(widths, accelerator, settings)
+    capturer = capturer_for(widths, accelerator, settings)
     optimiser = optimiser_for(
         model,
         name=optimizer,
@@ -125,7 +105,8 @@ def train(
     plain = accelerator.unwrap_model(model)
     mean = MeanWithStart(plain, share=start_share) if start_share else RunningMean(plain, decay=average)
     progress = Progress(**(load_checkpoint(work_folder, model=plain, optimiser=optimiser, average=mean.values) or {}))
-    stepper = _Stepper(accelerator, model, optimiser, settings, losses, mean, capturer)
+    _refuse_other_start(progress, work_folder)
+    stepper = Stepper(accelerator, model, optimiser, settings, losses, mean, capturer, losses_share)
     curves = Curves(accelerator, tracks, what=what, settings=settings)
     kept = KeptWeights(work_folder)
 
@@ -135,7 +116,7 @@ def train(
             save_checkpoint(work_folder, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
     saver = Saver(save, seconds=SECONDS_BETWEEN_CHECKPOINTS)
-    _judge_start(progress, accelerator, judge_start, kept=kept, model=plain)
+    _judge_start(progress, judge_start, kept=kept, model=plain)
     first, is_finite = batches(0), True
     rows = sum(len(batch) for batch in first)
     if capturer:
@@ -143,17 +124,17 @@ def train(
     active = capturer.active() if capturer else nullcontext()
     with active, reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
         bar.advance(rows * progress.epoch + progress.rows)  # already done by an earlier, stopped run
-        while is_finite and _from_first_process(accelerator, lambda: _goes_on(progress, settings, keep=keep)):
+        while is_finite and from_first_process(lambda: _goes_on(progress, settings, keep=keep)):
             model.train()
             try:
                 plan = _steps(batches(progress.epoch), settings.accumulation_steps)
                 _one_epoch(progress, plan, epochs=settings.epochs, stepper=stepper, saver=saver, bar=bar, curves=curves)
                 with mean.in_model():
-                    validation = _from_first_process(accelerator, lambda: validate(plain))
+                    validation = from_first_process(lambda: validate(plain))
                     curves.add(validation, step=(progress.epoch + 1) * len(plan))
                     _finish_epoch(progress, validation, keep=keep, kept=kept, model=plain)
             except FloatingPointError:
-                if progress.best is None or accelerator.num_processes > 1:  # others of a group would wait forever
+                if progress.best is None:
                     epoch, rate = progress.epoch + 1, settings.learning_rate
                     raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
                 is_finite = False
@@ -164,8 +145,9 @@ def train(
     _note_early_end(progress, settings, reporter, what=what, is_finite=is_finite)
     accelerator.wait_for_everyone()
     kept.put_into(plain)
+    accelerator.wait_for_everyone()  # then the first one may remove the file
     _GROUPS.extend([torch.distributed.group.WORLD] if accelerator.num_processes > 1 else [])
-    curves.close()  # last: accelerate ends the group of processes with its trackers
+    curves.close()
     return progress
 
 
@@ -197,18 +179,16 @@ def _steps(batches: list[Places], accumulation_steps: int) -> list[list[Places]]
     return [batches[start : start + accumulation_steps] for start in range(0, len(batches), accumulation_steps)]
 
 
-def _from_first_process(accelerator: Accelerator, find: Callable[[], Found]) -> Found:
-    """What the first process finds; the others wait for it and use it, so that all decide the same."""
-    found: list[Any] = [find() if accelerator.is_main_process else None]
-    if accelerator.num_processes > 1:
-        broadcast_object_list(found)
-    first: Found = found[0]
-    return first
+def _refuse_other_start(progress: Progress, folder: Path) -> None:
+    """Raise NotShared unless this process continues from where the first one of its group does."""
+    own = (progress.epoch, progress.step)
+    first = from_first_process(lambda: own)
+    if own != first:
+        raise NotShared(folder=folder, rank=share_of_group().rank)
 
 
 def _judge_start(
     progress: Progress,
-    accelerator: Accelerator,
     judge: Callable[[], dict[str, float]] | None,
     *,
     kept: KeptWeights,
@@ -216,90 +196,8 @@ def _judge_start(
 ) -> None:
     """Keep the start, if it may be kept and is not judged yet: a checkpoint has the result."""
     if judge is not None and progress.start is None:
-        progress.start = _from_first_process(accelerator, judge)
+        progress.start = from_first_process(judge)
         kept.take(model)
-
-
-@dataclass
-class _Stepper:
-    """Runs the steps of the optimiser."""
-
-    accelerator: Accelerator
-    model: nn.Module
-    optimiser: Any
-    settings: Hyperparameters
-    losses: Losses
-    mean: RunningMean | MeanWithStart
-    capturer: StepCapturer | None = None
-    seed: int = field(default_factory=torch.initial_seed)
-
-    def rate(self, number: int, *, total: int) -> float:
-        """The learning rate of a step."""
-        peak, warmup = self.settings.learning_rate, self.settings.warmup_fraction
-        return learning_rate_at(number, total=total, peak=peak, warmup_fraction=warmup)
-
-    def take(self, batches: list[Places], *, rate: float, number: int, total: int) -> dict[str, Tensor]:
-        """One step on these batches; returns the loss terms, averaged over their rows.
-
-        If losses are means over rows, the step is the same as for one batch of all these rows.
-        """
-        set_rate(self.optimiser, rate)
-        if self.capturer is not None:
-            found = self.capturer.take(batches[0], self._complete_step)
-            self.mean.add(number)
-            return found
-        if self.accelerator.num_processes > 1:  # another dropout in each, and the same one after a restart
-            torch.manual_seed(self.seed + number * self.accelerator.num_processes + self.accelerator.process_index)
-        rows = sum(len(batch) for batch in batches)
-        means: dict[str, Tensor] = {}
-        for position, batch in enumerate(batches):
-            is_last = position == len(batches) - 1
-            with nullcontext() if is_last else self.accelerator.no_sync(self.model):
-                terms = self._backward(batch, share=len(batch) / rows, done=number / total)
-            for name, term in terms.items():
-                part = term.detach() if len(batches) == 1 else term.detach() * (len(batch) / rows)
-                means[name] = means[name] + part if name in means else part
-        self._update_weights()
-        self.mean.add(number)
-        return means
-
-    def _complete_step(self, slots: Slots) -> dict[str, Tensor]:
-        """A complete step, to be captured: nothing in it may depend on the number of the step."""
-        self.optimiser.zero_grad()  # a failed capture leaves gradients
-        terms = self.losses(self.model, slots, 0.0)
-        self.accelerator.backward(_sum(terms))
-        self._update_weights()
-        return {name: term.detach() for name, term in terms.items()}
-
-    def _update_weights(self) -> None:
-        """Update the weights with their gradients."""
-        self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
-        self.optimiser.step()
-        self.optimiser.zero_grad()
-
-    def _backward(self, batch: Places, *, share: float, done: float) -> dict[str, Tensor]:
-        """Gradients of this process's part of a batch; their mean over processes is the gradient of the batch."""
-        processes, own = self.accelerator.num_processes, batch
-        if processes > 1:
-            own = batch[self.accelerator.process_index :: processes]
-            share *= len(own) * processes / len(batch)
-            own = own if len(own) else batch[:1]  # no row left for this process: it takes part with weight zero
-        terms = self.losses(self.model, own, done)
-        total = _sum(terms)
-        self.accelerator.backward(total if share == 1.0 else total * share)  # saves a kernel if share is 1
-        return terms
-
-
-def _sum(terms: dict[str, Tensor]) -> Tensor:
-    only, *others = terms.values()
-    return torch.stack([only, *others]).sum() if others else only
-
-
-def _capturer(widths: Widths | None, accelerator: Accelerator, settings: Hyperparameters) -> StepCapturer | None:
-    """A capturer; None if steps are not captured."""
-    is_plain = accelerator.num_processes == settings.accumulation_steps == 1
-    context = capture_context_for(accelerator.device) if widths and is_plain else None
-    return StepCapturer(widths, context=context, device=accelerator.device) if widths and context else None
 
 
 @dataclass(frozen=True)
@@ -316,7 +214,7 @@ def _one_epoch(
     plan: list[list[Places]],
     *,
     epochs: int,
-    stepper: _Stepper,
+    stepper: Stepper,
     saver: Saver,
     bar: Bar,
     curves: Curves,
@@ -330,9 +228,9 @@ def _one_epoch(
         terms = stepper.take(batches, rate=rate, number=number, total=epochs * len(plan))
         unread.append(_FinishedStep(number, sum(len(batch) for batch in batches), terms))
         progress.step += 1
-        due = saver.is_due
+        due = saver.is_due and stepper.share.is_all  # all processes of a group read after the same steps
         if due or len(unread) >= STEPS_BETWEEN_READINGS or progress.step == len(plan):
-            read = _read(unread)
+            read = _read(unread, stepper.accelerator)
             latest = {f"loss/{name}": _mean(read, name) for name in read[0]}
             curves.add({**latest, "learning_rate": rate}, step=number)
             bar.advance(_add_losses(progress, unread, read), note=_note(progress))
@@ -341,9 +239,12 @@ def _one_epoch(
     progress.add_point((progress.epoch + 1) * len(plan) - 1)  # the remaining steps of the epoch
 
 
-def _read(unread: list[_FinishedStep]) -> list[dict[str, float]]:
-    """The loss terms of these steps, fetched from the device in one copy."""
+def _read(unread: list[_FinishedStep], accelerator: Accelerator) -> list[dict[str, float]]:
+    """The loss terms of these steps, fetched from the device in one copy; the same ones in all processes of a group,
+    which then agree on whether they are finite."""
     table = torch.stack([torch.stack(list(step.terms.values())) for step in unread])  # (steps, terms)
+    if accelerator.num_processes > 1:
+        table = accelerator.reduce(table, reduction="mean")
     return [
         dict(zip(step.terms, map(_finite, values), strict=True))
         for step, values in zip(unread, table.tolist(), strict=True)

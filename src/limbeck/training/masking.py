@@ -66,6 +66,14 @@ def masked(
     return Masked(covered, rows, columns, answers)
 
 
+def part_of(targets: Masked, places: Ids) -> Masked:
+    """The same for some rows of the batch, which are numbered again."""
+    number = np.full(len(targets.ids), -1)
+    number[places] = np.arange(len(places))
+    inside = number[targets.rows] >= 0
+    return Masked(targets.ids[places], number[targets.rows[inside]], targets.columns[inside], targets.answers[inside])
+
+
 def logits_at(model: Any, inputs: dict[str, Tensor], targets: Masked) -> Tensor:
     """(masked, vocabulary): the logits of a masked language model at the masked tokens only."""
     logits: Tensor = output_at(model, inputs, targets).logits[0]

@@ -66,8 +66,9 @@ class Curves:
 
     def close(self) -> None:
         """Write what is still buffered."""
-        if self._is_on:
-            self._accelerator.end_training()
+        if self._is_on:  # not end_training(), which also ends a group of processes that may train something else yet
+            for tracker in self._accelerator.trackers:
+                tracker.finish()
 
 
 def log_folder(tracks: Tracks, *, what: str) -> Path:

@@ -25,7 +25,7 @@ from limbeck.distillation.student_with_objective import can_be_captured
 from limbeck.errors import LabelsDoNotCover
 from limbeck.recipe.distillation import Distillation
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
-from limbeck.training import cuda_graphs, loop
+from limbeck.training import cuda_graphs, loop, steps
 from limbeck.training.batches import length_batches
 from limbeck.training.device import Bf16Missing, training_device
 
@@ -395,7 +395,7 @@ def test_captured_steps_make_the_student_that_steps_make(
     labels = make_labels(toy_corpus.splits["train"])
     plain = run_training(role="student", labels=labels, epochs=3, batch_size=16)
     context = make_capture_context()
-    monkeypatch.setattr(loop, "capture_context_for", lambda _device: context)
+    monkeypatch.setattr(steps, "capture_context_for", lambda _device: context)
     monkeypatch.setattr(cuda_graphs, "rounded_up", lambda width: width)  # dropout draws for padding too
 
     monkeypatch.setattr(cuda_graphs, "FEWEST_REPLAYS", 2)
@@ -451,7 +451,7 @@ def test_a_gpu_makes_the_same_student_of_captured_steps(
     keys = {"student": {"kind": kind, "dropout": 0.0}, "epochs": 4, "batch_size": 16, "average": average}
 
     captured = run_training(role="student", labels=labels, **keys)
-    monkeypatch.setattr(loop, "capture_context_for", lambda _device: None)
+    monkeypatch.setattr(steps, "capture_context_for", lambda _device: None)
     plain = run_training(role="student", labels=labels, **keys)
 
     assert len(replays) > 10

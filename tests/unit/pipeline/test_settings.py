@@ -185,6 +185,7 @@ def keys_of(recipe: Recipe) -> dict[str, Any]:
         (READY, "teacher.head_share", 0.5, ""),
         (WORDS, "teacher.near_chance", "warn", ""),
         (WORDS, "teacher.processes", 2, ""),
+        (WORDS, "distillation.processes", 2, ""),
         (WORDS, "teacher.compile", True, ""),
         (WORDS, "teacher.checkpoint", "moved/bert", ""),
         (WORDS, "teacher.pretraining.epochs", 1, "pretrained"),

@@ -18,7 +18,7 @@ from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.pipeline import several_students
 from limbeck.pipeline.extra_text import ChosenText
 from limbeck.pipeline.one_student import TrainingInputs
-from limbeck.pipeline.several_students import how_many_at_once
+from limbeck.pipeline.several_students import how_many_at_once, how_many_together
 from limbeck.pipeline.teachers import OpenedOnce, Teachers
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.load import parse_recipe
@@ -99,3 +99,36 @@ def test_another_process_finds_everything_where_it_is(has_extra: bool, tmp_path:
     assert (found.labels, found.vocabulary, found.tracks) == (room.labels, room.vocabulary, room.tracks)
     assert found.teachers.teacher == room.teachers.teacher
     assert {name: opened.folder for name, opened in found.teachers.members.items()} == {"one": member}
+
+
+class Led:
+    """A group of four that torchrun has started."""
+
+    size = 4
+
+    def run(self, function: str, job: Any) -> None:
+        """Nothing is trained here."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_led", "expected"), [(None, False, 1), (3, False, 3), (None, True, 4), (2, True, 4), (1, True, 1)]
+)
+def test_several_processes_for_one_student_are_asked_for_or_started_by_torchrun(
+    asked: int | None, is_led: bool, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("limbeck.training.processes.LEADERS", [Led()] if is_led else [])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(several_students, "available_cores", lambda: 16)
+    section = Distillation(processes=asked)
+
+    assert how_many_together(section) == expected
+    at_once = how_many_at_once(section, students=6, rows=lambda: 10**6)
+    assert at_once == (6 if expected == 1 else 1)  # then they are side by side on the GPUs of this machine
+
+
+def test_a_loss_of_this_process_alone_is_not_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "made_in_memory", ModuleType("made_in_memory"))
+    losses: Any = [{"kind": "custom", "call": "made_in_memory:focal"}]
+
+    assert how_many_together(Distillation(processes=4, losses=losses)) == 1

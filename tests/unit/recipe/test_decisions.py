@@ -53,6 +53,7 @@ EXCEPTIONS = {
     "teacher.pretraining": "pretrained",
     "teacher.compile": "",
     "teacher.processes": "",
+    "distillation.processes": "",
     "teacher.seeds": "",
     "teacher.near_chance": "",
     "teacher.uncovered": "labels",

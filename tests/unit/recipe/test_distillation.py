@@ -59,6 +59,14 @@ def test_losses_and_stages_exclude_each_other() -> None:
     assert problem == "distillation: losses and stages exclude each other: put the losses into the stages"
 
 
+def test_processes_are_for_one_student_or_for_one_each() -> None:
+    problem = refusal(distillation={"processes": 2, "at_once": 4})
+
+    assert problem is not None
+    assert "processes = 2 train one student together, at_once = 4 trains students side by side" in problem
+    assert recipe(distillation={"processes": 2, "at_once": 1}).distillation.processes == 2
+
+
 @pytest.mark.parametrize(
     "stages", [TINYBERT, [{"losses": [{"kind": "logit_mse", "weight": {"kind": "linear", "end": 1.0}}]}]]
 )

@@ -10,7 +10,7 @@ from limbeck.recipe.load import load_recipe, parse_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Pretraining, StudentTeacher
 from limbeck.recipe.toml import to_toml
-from limbeck.training.loop import Hyperparameters
+from limbeck.training.steps import Hyperparameters
 
 FILE = {"kind": "file", "path": "said.csv"}
 STUDENT = {"kind": "student", "path": "runs/big/students/bilstm"}

@@ -22,7 +22,7 @@ from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.tasks import task_of
 from limbeck.teacher import prepare_teacher
 from limbeck.teacher.fine_tune import CAPTURABLE, TokenTable, label_loss
-from limbeck.training import cuda_graphs, loop
+from limbeck.training import cuda_graphs, steps
 from limbeck.training.cuda_graphs import CopiedConstants, Slots
 from limbeck.training.token_rows import TokenRows
 from limbeck.training.tracks import Tracks
@@ -129,7 +129,7 @@ def test_captured_steps_come_to_the_weights_that_steps_come_to(
 ) -> None:
     plain = prepare(epochs=2)
     context = make_capture_context()
-    monkeypatch.setattr(loop, "capture_context_for", lambda _device: context)
+    monkeypatch.setattr(steps, "capture_context_for", lambda _device: context)
     monkeypatch.setattr(cuda_graphs, "FEWEST_REPLAYS", 2)
 
     captured = prepare(epochs=2)

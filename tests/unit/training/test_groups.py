@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from limbeck.training.checkpoints import best_of
+from limbeck.training.loop import NotShared
 from limbeck.training.processes import run_together
 
 LEARNING = """
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -48,7 +50,7 @@ def learn(job):
         batches=lambda epoch: np.split(np.random.default_rng(epoch).permutation(67), np.cumsum(SIZES)[:-1]),
         losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
         validate=validate,
-        work_folder=Path(job["work"]),
+        work_folder=Path(job.get("elsewhere", job["work"]) if os.environ.get("RANK") == "1" else job["work"]),
         reporter=SilentReporter(),
         what="training",
         keep="last",
@@ -75,6 +77,8 @@ def test_two_processes_that_three_continue_end_as_one(learning: Any, tmp_path: P
         run_together(together, {"work": str(works["resumed"]), "stops_after": 2}, processes=2)
     run_together(together, {"work": str(works["resumed"])}, processes=3)
 
+    with pytest.raises(NotShared, match="process 2 does not see the checkpoint"):
+        run_together(together, {"work": str(works["alone"]), "elsewhere": str(tmp_path)}, processes=2)
     ends = {name: best_of(work) for name, work in works.items()}
     for weight, tensor in ends["alone"].items():
         torch.testing.assert_close(ends["resumed"][weight], tensor, atol=2e-5, rtol=0.0)

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,18 @@ import torch
 from limbeck.errors import LimbeckError
 from limbeck.progress import SilentReporter, TerminalReporter
 from limbeck.recipe.load import RecipeNotFound
-from limbeck.training.processes import packed_error, process_count, reporter_of_member, run_together, unpacked_error
+from limbeck.training import processes
+from limbeck.training.processes import (
+    MemberLost,
+    Outcome,
+    TooFewGpus,
+    packed_error,
+    process_count,
+    refuse_failed,
+    reporter_of_member,
+    run_together,
+    unpacked_error,
+)
 
 # The first one has nothing more to do while the other still needs what binds the group together.
 LEAVING = """
@@ -19,7 +31,6 @@ from datetime import timedelta
 import torch.distributed as dist
 
 def leave_one_by_one(job):
-    dist.init_process_group("gloo", timeout=timedelta(seconds=60))
     if os.environ["RANK"] == "1":
         time.sleep(1)
         store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), timeout=timedelta(seconds=10))
@@ -91,3 +102,24 @@ def test_one_that_is_done_early_takes_nothing_away_from_the_others(
     run_together("group_leaving:leave_one_by_one", {"file": str(tmp_path / "file")}, processes=2)
 
     assert (tmp_path / "file").read_text(encoding="utf-8") == "done"
+
+
+def test_what_others_broke_down_of_is_told_and_not_that_they_did() -> None:
+    broken, aborted, killed = Outcome(0, 3, 1), Outcome(1, 3, -signal.SIGABRT), Outcome(2, 3, -signal.SIGKILL)
+    refused = Outcome(1, 3, 2, packed_error(RecipeNotFound(name="mine", builtin=["demo"])))
+
+    with pytest.raises(MemberLost, match=r"process 3 of 3 .* signal 9 \(SIGKILL\)"):
+        refuse_failed([broken, aborted, killed])
+    with pytest.raises(RecipeNotFound):
+        refuse_failed([broken, refused, None])
+    with pytest.raises(RuntimeError, match="status 1"):
+        refuse_failed([broken, aborted, None])
+    refuse_failed([None, Outcome(1, 3, 0)])
+
+
+def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+
+    with pytest.raises(TooFewGpus, match=r"4 processes .* 1 GPU of"):
+        processes._join()

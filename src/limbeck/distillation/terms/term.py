@@ -1,7 +1,7 @@
 """What all terms of an objective share: the batch with the outputs of student and teacher, and the shapes of both."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
@@ -22,13 +22,18 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Batch:
-    """The outputs of both models, the labels, and the progress of the training, on which schedules depend."""
+    """The outputs of both models, the labels, and the progress of the training, on which schedules depend.
+
+    Where several processes train together, layers and mask are those of the process's own rows, and `weights` has the
+    factors of losses on them (limbeck.training.shares); everything else is of the batch as a whole.
+    """
 
     student: Outputs
     teacher: Outputs
     labels: Tensor  # (rows), or (rows, classes) with several labels per row; -1 (score: NaN) on rows without a label
     mask: Tensor  # (rows, tokens): 1 on tokens, 0 on padding
     done: float  # from 0 to 1
+    weights: Mapping[str, float] = field(default_factory=dict)
 
 
 class Term(nn.Module):

@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from limbeck.artifacts.atomic_folder import written_atomically
@@ -19,7 +18,7 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.rows import Rows
-from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
+from limbeck.artifacts.student_folder import StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.attempts import Attempt, train_until_learned
@@ -27,6 +26,7 @@ from limbeck.distillation.checkpoint_start import what_is_taken
 from limbeck.distillation.new_student import is_finished_at_start, new_student, not_taken_over
 from limbeck.distillation.objective import Objective, weak_terms
 from limbeck.distillation.stages import Training, own_settings, trainings_of
+from limbeck.distillation.student_files import Role, facts_of, history_of, write_tokenizer_config
 from limbeck.distillation.student_with_objective import (
     LiveTeacher,
     StudentWithObjective,
@@ -40,7 +40,7 @@ from limbeck.distillation.terms.term import Shapes
 from limbeck.distillation.training_rows import Places, TrainingRows, rows_to_train_on, training_rows_of
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.models.folding import folded
-from limbeck.models.size import parameter_count, parameter_count_without_embeddings, position_count
+from limbeck.models.size import position_count
 from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import LayerLoss, needs_of
@@ -54,7 +54,6 @@ from limbeck.training.modes import evaluating, quiet_transformers
 from limbeck.training.skill import guessing, judged
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
-Role = Literal["student", "baseline"]
 TOKENS_PER_BATCH = 16384  # for the evaluation on dev
 
 
@@ -115,6 +114,7 @@ def train_student(
         classes=len(corpus.labels),
         max_length=max_length,
         with_features=not alone and "features" in section.needs,
+        with_numbers=not alone and "rows" in section.needs,
         device=device,
     )
     setup = TrainingSetup(
@@ -147,7 +147,7 @@ def train_student(
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
         if not isinstance(student, Ngrams):  # transformers cannot read its tokenizer.json
             write_tokenizer_config(scratch, trained, max_length=max_length)
-        facts = _facts(
+        facts = facts_of(
             trained, student, role=role, seed=seed, name=name, corpus=corpus, max_length=max_length, finished=finished
         )
         tried = [
@@ -156,12 +156,12 @@ def train_student(
             if len(attempts) > 1 or kept.learning_rate != trainings[-1].settings.learning_rate
         ]
         facts = replace(facts, near_chance=kept.problem, attempts=tried)
-        save_student_facts(scratch, facts, history=_history(finished))
+        save_student_facts(scratch, facts, history=history_of(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
     start = ", as it was fitted" if alone and is_fitted else " at the start, and no epoch was better"
     after = f" after epoch {facts.best_epoch}" if facts.best_epoch else start
     reporter.note(f"  {name}, seed {seed}: {on_dev(kept.best, after=after)}")
-    for note in [] if alone else weak_terms(_history(finished)):
+    for note in [] if alone else weak_terms(history_of(finished)):
         reporter.note(f"  {note}")
     return StudentFolder(out)
 
@@ -301,6 +301,7 @@ class TrainingSetup:
             multi_label=self.corpus.is_multi_label,
             is_score=not self.corpus.task.has_classes,
             class_weights=None if weights is None else torch.tensor(weights),
+            row_groups=self.training_rows.row_groups(),
         )
         objective = Objective(training.losses, shapes)
         if features is not None:
@@ -322,71 +323,3 @@ def dev_logits(model: Any, dev: TrainingRows) -> npt.NDArray[np.float32]:
             logits[slots.chosen] = model(**inputs_of(model, dev.inputs(slots))).logits.float()
     found: npt.NDArray[np.float32] = logits.cpu().numpy()
     return found
-
-
-def _history(finished: Sequence[Progress]) -> list[dict[str, Any]]:
-    """All epochs in order; with several training stages, each epoch has the number of its stage."""
-    if len(finished) == 1:
-        return finished[0].history
-    epochs = [
-        {**epoch, "stage": stage} for stage, progress in enumerate(finished, start=1) for epoch in progress.history
-    ]
-    return [{**epoch, "epoch": number} for number, epoch in enumerate(epochs, start=1)]
-
-
-def _facts(
-    model: Any,
-    student: AnyStudent,
-    *,
-    role: Role,
-    seed: int,
-    name: str,
-    corpus: Corpus,
-    max_length: int,
-    finished: Sequence[Progress],
-) -> StudentFacts:
-    *earlier, last = finished
-    best = last.best
-    assert best is not None, "every training has an epoch"
-    return StudentFacts(
-        name=name,
-        kind=student.kind,
-        role=role,
-        seed=seed,
-        labels=corpus.labels,
-        language=corpus.language,
-        pair=corpus.is_pair,
-        max_length=max_length,
-        parameters=parameter_count(model),
-        parameters_without_embeddings=parameter_count_without_embeddings(model),
-        best_epoch=sum(len(progress.history) for progress in earlier) + last.best_epoch + 1,
-        dev_accuracy=best.get("dev_accuracy"),
-        multi_label=corpus.is_multi_label,
-        dev_score=best["dev_score"],
-        dev_measure=_measure(best),
-        scale=None if corpus.scale is None else corpus.scale.as_json(),
-        tokenizer=STUDENT_KINDS[student.kind].tokenizer,
-    )
-
-
-def _measure(best: dict[str, Any]) -> Literal["accuracy", "macro F1", "Spearman"]:
-    """What the dev score is."""
-    if "dev_spearman" in best:
-        return "Spearman"
-    return "macro F1" if "dev_macro_f1" in best else "accuracy"
-
-
-def write_tokenizer_config(folder: Path, model: Any, *, max_length: int) -> None:
-    """Write tokenizer_config.json next to the tokenizer.json of a saved student."""
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    config = model.config
-    reads_types = (getattr(config, "type_vocab_size", None) or 0) > 1
-    written = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": max_length,
-        "padding_side": "right",
-        "truncation_side": "right",
-        "pad_token": tokenizer.id_to_token(config.pad_token_id),
-        "model_input_names": ["input_ids", *(["token_type_ids"] if reads_types else []), "attention_mask"],
-    }
-    (folder / "tokenizer_config.json").write_text(json.dumps(written, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -15,6 +15,7 @@ from limbeck.kinds import kind_of_config
 from limbeck.models.layer_states import LayerReader, LayerStates
 from limbeck.models.textgcn import TextGcnOnGraph
 from limbeck.progress import Reporter
+from limbeck.recipe.feature_losses import Crd
 from limbeck.recipe.losses import AnyLoss, Custom, LayerLoss
 from limbeck.recipe.schedule import Schedule
 from limbeck.training.cuda_graphs import Slots
@@ -76,7 +77,15 @@ class StudentWithObjective(nn.Module):
         )
         student = self._student_outputs(inputs)
         mask = inputs["attention_mask"]
-        batch = Batch(student=student, teacher=teacher, labels=training_rows.labels[chosen], mask=mask, done=done)
+        numbers = training_rows.row_numbers
+        batch = Batch(
+            student=student,
+            teacher=teacher,
+            labels=training_rows.labels[chosen],
+            mask=mask,
+            done=done,
+            row_numbers=None if numbers is None else numbers[chosen],
+        )
         terms: dict[str, Tensor] = self.objective(batch)
         return terms
 
@@ -105,10 +114,11 @@ def has_layers(student: Any) -> bool:
 
 
 def can_be_captured(student: Any, losses: Sequence[AnyLoss]) -> bool:
-    """Whether all steps do the same to their rows: no user code, no teacher that runs along, no scheduled number."""
+    """Whether all steps do the same to their rows: no user code, no teacher that runs along, no scheduled number, no
+    bank that moves."""
     numbers = [(loss.weight, getattr(loss, "temperature", None)) for loss in losses]
     scheduled = any(isinstance(number, Schedule) for both in numbers for number in both)
-    other_code = any(isinstance(loss, Custom | LayerLoss) for loss in losses)
+    other_code = any(isinstance(loss, Crd | Custom | LayerLoss) for loss in losses)
     return not (scheduled or other_code or has_layers(student) or isinstance(student, TextGcnOnGraph))
 
 

@@ -17,8 +17,8 @@ def problems(raw: dict[str, Any]) -> tuple[str, ...]:
 LOSSES = (
     "hard_labels, logit_mse, probability_mse, soft_targets, certain_targets, jensen_shannon, dkd, dist, "
     "standardised_logits, huber, "
-    "ranking, hint, feature_cosine, spkd, rkd, factor_transfer, pkt, vid, hidden_mse, hidden_cosine, attention_mse, "
-    "attention_kl, pkd, nst, embedding_mse, minilm, minilm_v2, fsp, custom"
+    "ranking, hint, feature_cosine, spkd, rkd, factor_transfer, pkt, vid, crd, hidden_mse, hidden_cosine, "
+    "attention_mse, attention_kl, pkd, nst, embedding_mse, minilm, minilm_v2, fsp, custom"
 )
 
 

@@ -29,6 +29,7 @@ class Batch:
     labels: Tensor  # (rows), or (rows, classes) with several labels per row; -1 (score: NaN) on rows without a label
     mask: Tensor  # (rows, tokens): 1 on tokens, 0 on padding
     done: float  # from 0 to 1
+    row_numbers: Tensor | None = None  # (rows): the place of each row's id among all ids in sorted order
 
 
 class Term(nn.Module):
@@ -80,3 +81,4 @@ class Shapes:
     multi_label: bool = False
     is_score: bool = False
     class_weights: Tensor | None = None  # (classes), for losses on labels
+    row_groups: Tensor | None = None  # (training rows), by row number: the class of each, for losses on single rows

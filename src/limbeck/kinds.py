@@ -232,7 +232,7 @@ LOSS_KINDS: dict[str, LossKind] = {
             "soft_targets",
             "SoftTargets",
             "logits",
-            term="LogitTerm",
+            term="SoftTargetTerm",
             function_of_sets="soft_target_sets",
             scores="never",
         ),

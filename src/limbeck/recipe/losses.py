@@ -71,6 +71,22 @@ class SoftTargets(AnyLoss):
     """The kind of loss."""
     temperature: Temperature = 2.0
     """Both distributions are softened by it; the T² keeps the gradient's size."""
+    row_temperatures: Literal["flsw", "cwsm"] | None = None
+    """Temperatures that follow the logits, around `temperature`, as TextBrewer has them: lower for rows on which
+    student and teacher disagree more than on average ("flsw"), or of which the student is less sure ("cwsm"). Default:
+    the same for all rows."""
+    spread: float = Field(default=1.0, gt=0)
+    """With row_temperatures: how far they go from `temperature` (β in TextBrewer)."""
+    power: float = Field(default=1.0, gt=0)
+    """With "flsw": its exponent (γ in TextBrewer)."""
+
+    @model_validator(mode="after")
+    def _spread_is_read(self) -> Self:
+        if self.spread != 1.0 and self.row_temperatures is None:
+            raise ValueError('`spread` needs row_temperatures = "flsw" or "cwsm": set that, or remove `spread`')
+        if self.power != 1.0 and self.row_temperatures != "flsw":
+            raise ValueError('`power` needs row_temperatures = "flsw": set that, or remove `power`')
+        return self
 
 
 class JensenShannon(AnyLoss):

@@ -269,6 +269,10 @@ class Recipe(Section):
                 f"{', '.join(wrong)} {'need' if wrong[1:] else 'needs'} rows with one label, but "
                 "corpus.multi_label is true: use soft_targets or logit_mse, which support several labels"
             )
+        if self.corpus.multi_label and any(getattr(one, "row_temperatures", None) for one in distillation.every_loss):
+            raise ValueError(
+                "soft_targets.row_temperatures needs rows with one label, but corpus.multi_label is true: remove it"
+            )
 
     def _classes_are_learned(self) -> None:
         """A student that starts from the teacher's layers may have its classifier too; any other has to learn one, in

@@ -34,6 +34,8 @@ ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
     "electra": ("ElectraConfig", {"embedding_size": 32}),
     "electra-projected": ("ElectraConfig", {"embedding_size": 24}),
     "mpnet": ("MPNetConfig", FROM_PADDING),
+    "albert": ("AlbertConfig", {"embedding_size": 24}),
+    "albert-of-two-groups": ("AlbertConfig", {"embedding_size": 24, "num_hidden_layers": 4, "num_hidden_groups": 2}),
     "mpnet-own-vocabulary": ("MPNetConfig", {**FROM_PADDING, "pad_token_id": 0}),
 }
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 from transformers import (
+    AlbertForSequenceClassification,
     BertForSequenceClassification,
     DistilBertForSequenceClassification,
     ElectraForSequenceClassification,
@@ -17,6 +18,7 @@ from transformers import (
 )
 
 from limbeck.export.graph_parts import numpy_of
+from limbeck.models.layer_parts import group_of, layers_of
 from limbeck.models.mean_encoder import MeanEncoderForSequenceClassification
 
 Array = npt.NDArray[np.float32]
@@ -48,6 +50,7 @@ class Layer(NamedTuple):
     inner: Linear
     outer: Linear
     outer_norm: Norm
+    stored: str = ""  # the name of its weights in a graph, if several layers share them
 
 
 class Head(NamedTuple):
@@ -89,6 +92,9 @@ def encoder_weights(network: nn.Module) -> EncoderWeights:
             )
         case ElectraForSequenceClassification():
             return _bert_like(network.config, network.electra, _own_head(network, "gelu"))
+        case AlbertForSequenceClassification():
+            head = Head(_linear(network.albert.pooler), "tanh", _linear(network.classifier))
+            return _albert(network.config, network.albert, head)
         case DistilBertForSequenceClassification():
             head = Head(_linear(network.pre_classifier), "relu", _linear(network.classifier))
             return _distilbert(network.config, network.distilbert, head)
@@ -145,6 +151,48 @@ def _bert_layer(layer: Any) -> Layer:
         inner=_linear(layer.intermediate.dense),
         outer=_linear(layer.output.dense),
         outer_norm=_norm(layer.output.LayerNorm),
+    )
+
+
+def _albert(config: Any, base: Any, head: Head) -> EncoderWeights:
+    """Layers of a group are the same weights, under one name. Raises TypeError for groups of several layers, which no
+    published model has."""
+    if config.inner_group_num != 1:
+        raise TypeError(f"no graph is known for an ALBERT with {config.inner_group_num} layers in a group")
+    groups = [_albert_layer(part, f"groups.{number}") for number, part in enumerate(layers_of(base))]
+    used = (
+        group_of(number, layers=config.num_hidden_layers, groups=len(groups))
+        for number in range(config.num_hidden_layers)
+    )
+    embeddings = base.embeddings
+    return EncoderWeights(
+        words=numpy_of(embeddings.word_embeddings.weight),
+        positions=numpy_of(embeddings.position_embeddings.weight),
+        unplaced=None,
+        types=numpy_of(embeddings.token_type_embeddings.weight),
+        norm=_norm(embeddings.LayerNorm),
+        projection=_linear(base.encoder.embedding_hidden_mapping_in),
+        layers=[groups[number] for number in used],
+        heads=config.num_attention_heads,
+        activation=config.hidden_act,
+        distances=None,
+        head=head,
+    )
+
+
+def _albert_layer(group: Any, stored: str) -> Layer:
+    (layer,) = group.albert_layers
+    attention = layer.attention
+    return Layer(
+        query=_linear(attention.query),
+        key=_linear(attention.key),
+        value=_linear(attention.value),
+        attended=_linear(attention.dense),
+        attended_norm=_norm(attention.LayerNorm),
+        inner=_linear(layer.ffn),
+        outer=_linear(layer.ffn_output),
+        outer_norm=_norm(layer.full_layer_layer_norm),
+        stored=stored,
     )
 
 

@@ -4,7 +4,7 @@ onnxruntime has its own fused operators for most of this. Measured on one thread
 three times as long as an Add and a LayerNormalization, and its attention was no faster than the nodes here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -55,14 +55,16 @@ class GraphBuilder:
         self.arrays[name] = array.astype(np.float32) if array.dtype == np.float64 else array
         return name
 
-    def linear(self, states: str, layer: Linear, output: str) -> str:
-        """(any, inputs) → (any, outputs)."""
-        weight, bias = self.constant(f"{output}.weight", layer.weight), self.constant(f"{output}.bias", layer.bias)
+    def linear(self, states: str, layer: Linear, output: str, *, stored: str = "") -> str:
+        """(any, inputs) → (any, outputs). `stored` is the name of the weights; default: that of the output."""
+        name = stored or output
+        weight, bias = self.constant(f"{name}.weight", layer.weight), self.constant(f"{name}.bias", layer.bias)
         return self.add("Gemm", [states, weight, bias], output)
 
-    def norm(self, states: str, layer: Norm, output: str) -> str:
-        """Layer normalisation over the last axis."""
-        scale, shift = self.constant(f"{output}.scale", layer.scale), self.constant(f"{output}.shift", layer.shift)
+    def norm(self, states: str, layer: Norm, output: str, *, stored: str = "") -> str:
+        """Layer normalisation over the last axis. `stored` as for `linear`."""
+        name = stored or output
+        scale, shift = self.constant(f"{name}.scale", layer.scale), self.constant(f"{name}.shift", layer.shift)
         return self.add("LayerNormalization", [states, scale, shift], output, axis=-1, epsilon=layer.epsilon)
 
     def activation(self, states: str, name: str, output: str) -> str:
@@ -165,12 +167,15 @@ def _fed_forward(
     draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, attended: str, *, name: str
 ) -> str:
     """States, and the result of attention for them → the layer's states."""
-    draft.add("Add", [draft.linear(attended, layer.attended, f"{name}.attended"), states], f"{name}.attended_sum")
-    middle = draft.norm(f"{name}.attended_sum", layer.attended_norm, f"{name}.middle")
-    inner = draft.linear(middle, layer.inner, f"{name}.inner")
+    own = layer.stored or name
+    found = draft.linear(attended, layer.attended, f"{name}.attended", stored=f"{own}.attended")
+    draft.add("Add", [found, states], f"{name}.attended_sum")
+    middle = draft.norm(f"{name}.attended_sum", layer.attended_norm, f"{name}.middle", stored=f"{own}.middle")
+    inner = draft.linear(middle, layer.inner, f"{name}.inner", stored=f"{own}.inner")
     active = draft.activation(inner, encoder.activation, f"{name}.active")
-    draft.add("Add", [draft.linear(active, layer.outer, f"{name}.outer"), middle], f"{name}.outer_sum")
-    return draft.norm(f"{name}.outer_sum", layer.outer_norm, f"{name}.states")
+    outer = draft.linear(active, layer.outer, f"{name}.outer", stored=f"{own}.outer")
+    draft.add("Add", [outer, middle], f"{name}.outer_sum")
+    return draft.norm(f"{name}.outer_sum", layer.outer_norm, f"{name}.states", stored=f"{own}.states")
 
 
 def _classify(draft: GraphBuilder, head: Head, states: str) -> None:
@@ -217,7 +222,8 @@ def _by_distance(draft: GraphBuilder, distances: Array) -> str:
 
 def attended_by_all(draft: GraphBuilder, layer: Layer, states: str, *, heads: int, name: str) -> str:
     """(rows · tokens, width) → (rows · tokens, width), all heads side by side."""
-    queries, keys, values = _by_head(draft, [_scaled(layer, heads), layer.key, layer.value], states, heads, name)
+    parts = {"query": _scaled(layer, heads), "key": layer.key, "value": layer.value}
+    queries, keys, values = _by_head(draft, parts, states, heads, name, stored=layer.stored)
     return _attended(draft, queries, keys, values, mask="mask", name=name)
 
 
@@ -225,10 +231,11 @@ def attended_by_first(
     draft: GraphBuilder, layer: Layer, states: str, first_tokens: str, *, heads: int, name: str
 ) -> str:
     """(rows · tokens, width), and (rows, width) of the first tokens → (rows, width)."""
-    query = draft.linear(first_tokens, _scaled(layer, heads), f"{name}.query")
+    stored = f"{layer.stored}.query" if layer.stored else ""
+    query = draft.linear(first_tokens, _scaled(layer, heads), f"{name}.query", stored=stored)
     one_each = draft.constant(f"{name}.one_each", [-1, heads, 1, len(layer.query.bias) // heads])
     queries = draft.add("Reshape", [query, one_each], f"{name}.queries")
-    keys, values = _by_head(draft, [layer.key, layer.value], states, heads, name)
+    keys, values = _by_head(draft, {"key": layer.key, "value": layer.value}, states, heads, name, stored=layer.stored)
     of_first = draft.add("Gather", ["mask", draft.constant("first_place", [0])], "mask_of_first", axis=2)
     return _attended(draft, queries, keys, values, mask=of_first, name=name)
 
@@ -239,15 +246,31 @@ def _scaled(layer: Layer, heads: int) -> Linear:
     return Linear(layer.query.weight * factor, layer.query.bias * factor)
 
 
-def _by_head(draft: GraphBuilder, parts: Sequence[Linear], states: str, heads: int, name: str) -> list[str]:
-    """Each part as (rows, heads, tokens, width of a head); one product for all of them."""
-    weights, biases = [part.weight for part in parts], [part.bias for part in parts]
+def _by_head(
+    draft: GraphBuilder, parts: Mapping[str, Linear], states: str, heads: int, name: str, *, stored: str
+) -> list[str]:
+    """Each part as (rows, heads, tokens, width of a head); one product for all of them, or one for each where layers
+    share their weights: the last layer has no product for all queries, and would need weights of its own."""
+    if stored:
+        return [
+            _one_by_head(draft, draft.linear(states, part, f"{name}.{one}", stored=f"{stored}.{one}"), part, heads)
+            for one, part in parts.items()
+        ]
+    weights, biases = [part.weight for part in parts.values()], [part.bias for part in parts.values()]
     joined = draft.linear(states, Linear(np.concatenate(weights, axis=1), np.concatenate(biases)), f"{name}.joined")
     split_up = draft.constant(f"{name}.split_up", [len(parts) * heads, len(biases[0]) // heads])
     shape = draft.add("Concat", ["shape", split_up], f"{name}.shape", axis=0)
     draft.add("Reshape", [joined, shape], f"{name}.by_token")
     draft.add("Transpose", [f"{name}.by_token"], f"{name}.by_head", perm=[0, 2, 1, 3])
     return draft.split(f"{name}.by_head", [heads] * len(parts), f"{name}.parts", axis=1)
+
+
+def _one_by_head(draft: GraphBuilder, states: str, part: Linear, heads: int) -> str:
+    """(rows · tokens, width) → (rows, heads, tokens, width of a head)."""
+    split_up = draft.constant(f"{states}.split_up", [heads, len(part.bias) // heads])
+    shape = draft.add("Concat", ["shape", split_up], f"{states}.shape", axis=0)
+    draft.add("Reshape", [states, shape], f"{states}.by_token")
+    return draft.add("Transpose", [f"{states}.by_token"], f"{states}.by_head", perm=[0, 2, 1, 3])
 
 
 def _attended(draft: GraphBuilder, queries: str, keys: str, values: str, *, mask: str, name: str) -> str:

@@ -18,6 +18,7 @@ ROWS, POSITIONS, WORDS = 12, 48, 130
 FAMILIES = (
     *("bert", "distilbert", "roberta", "xlm-roberta"),
     *("electra", "electra-projected", "mpnet", "mpnet-own-vocabulary"),
+    *("albert", "albert-of-two-groups"),
 )
 every_family = pytest.mark.parametrize("family", FAMILIES)
 

@@ -19,7 +19,7 @@ MakeEncoder = Callable[..., Any]
 
 ROWS, TOKENS, WORDS = 20, 20, 130
 every_family = pytest.mark.parametrize(
-    "family", ["bert", "distilbert", "roberta", "electra-projected", "mpnet", "mpnet-own-vocabulary"]
+    "family", ["bert", "distilbert", "roberta", "electra-projected", "mpnet", "mpnet-own-vocabulary", "albert"]
 )
 
 

@@ -1,5 +1,6 @@
 """What every kind of student keeps to. A new kind is one more entry in STUDENTS."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -106,9 +106,8 @@ def test_another_width_starts_with_the_words_alone(make_transformer: Make) -> No
     torch.manual_seed(0)
     fresh = build(teacher, layers=2, width=12, start="random")
 
-    assert torch.equal(
-        layers_of(student)[0].albert_layers[0].ffn.weight, layers_of(fresh)[0].albert_layers[0].ffn.weight
-    )
+    inner = FAMILIES["albert"].parts.inner
+    assert torch.equal(module_at(layers_of(student)[0], inner).weight, module_at(layers_of(fresh)[0], inner).weight)
     assert not torch.equal(student.get_input_embeddings().weight, fresh.get_input_embeddings().weight)
 
 
@@ -130,7 +129,7 @@ def test_layers_that_share_weights_are_read_one_by_one(make_transformer: Make) -
     with torch.no_grad(), LayerReader(model) as reader:
         states = reader.states(model(torch.tensor([[5, 6, 7, 9]]), output_hidden_states=True))
 
-    query = layers_of(model)[0].albert_layers[0].attention.query  # type: ignore[union-attr, index]
+    query = module_at(layers_of(model)[0], FAMILIES["albert"].parts.query)
     for number in range(3):
         expected = query(states.hidden[number]).view(1, 4, 2, 8).transpose(1, 2)
         torch.testing.assert_close(states.queries[number], expected)
@@ -150,7 +149,7 @@ def test_saved_and_loaded_by_transformers_it_says_the_same(tmp_path: Path) -> No
 def test_the_graph_holds_shared_weights_once(precision: str) -> None:
     def size(layers: int) -> int:
         graph = transformer_graph(build(layers=layers, width=64, inner_size=128))
-        return (transformer_int8(graph) if precision == "int8" else graph).ByteSize()
+        return len((transformer_int8(graph) if precision == "int8" else graph).SerializeToString())
 
     weights = 4 * 64 * 64 + 2 * 64 * 128  # of a layer, a byte each in int8
     assert size(4) - size(3) < 9_000 < weights  # nodes alone

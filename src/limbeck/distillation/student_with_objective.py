@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from limbeck.distillation.objective import Objective
 from limbeck.distillation.paraphraser import train_paraphraser
+from limbeck.distillation.pruning import Pruner
 from limbeck.distillation.terms.features import Factors
 from limbeck.distillation.terms.term import Batch, LayerShape, Outputs
 from limbeck.distillation.training_rows import Places, TrainingRows
@@ -60,13 +61,17 @@ def shape_of(model: Any) -> LayerShape:
 class StudentWithObjective(nn.Module):
     """A student and the losses it is trained with. A teacher that runs along is not a submodule: it is not trained."""
 
-    def __init__(self, student: Any, objective: Objective, *, teacher: LiveTeacher | None) -> None:
+    def __init__(
+        self, student: Any, objective: Objective, *, teacher: LiveTeacher | None, pruner: Pruner | None = None
+    ) -> None:
         super().__init__()
-        self.student, self.objective = student, objective
+        self.student, self.objective, self.pruner = student, objective, pruner
         self._teacher = [teacher] if teacher else []  # in a list, so that nn.Module does not look into it
 
     def forward(self, training_rows: TrainingRows, places: Places | Slots, done: float) -> dict[str, Tensor]:
         """The weighted terms of the objective for these rows."""
+        if self.pruner is not None:
+            self.pruner.before_step(self.student, done)
         slots = training_rows.slots(places)
         chosen, inputs = slots.chosen, training_rows.inputs(slots)
         features = training_rows.teacher_features

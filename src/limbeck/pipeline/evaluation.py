@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -253,6 +254,7 @@ def _candidate_facts(candidate: Candidate) -> dict[str, Any]:
         "parameters": facts.parameters,
         "parameters_without_embeddings": facts.parameters_without_embeddings,
         "size_mb": candidate.shipped.size_mb(),
+        **_pruned(candidate),
         "folder": f"{folder.parent.name}/{folder.name}",  # within the run
         **({"remarks": remarks} if (remarks := _remarks(candidate)) else {}),
     }
@@ -261,7 +263,18 @@ def _candidate_facts(candidate: Candidate) -> dict[str, Any]:
 def _remarks(candidate: Candidate) -> list[str]:
     """What was found out about its students while they were trained."""
     weak = {seed: student.facts.near_chance for seed, student in candidate.students.items()}
-    return [f"hardly better on dev than guessing, seed {seed}: {why}" for seed, why in weak.items() if why]
+    found = [f"hardly better on dev than guessing, seed {seed}: {why}" for seed, why in weak.items() if why]
+    if pruned := _pruned(candidate):
+        sizes = f"packed (zip) it has {pruned['packed_mb']:.2f} MB, and unpacked as many as without"
+        found.append(f"{pruned['sparsity']:.1%} of its weights are zero: {sizes}")
+    return found
+
+
+def _pruned(candidate: Candidate) -> dict[str, float]:
+    """The share of zeros in its weights, averaged over seeds, and the size of its folder in a zip file; empty if it
+    was not pruned."""
+    shares = [one.facts.sparsity for one in candidate.students.values() if one.facts.sparsity is not None]
+    return {"sparsity": mean(shares), "packed_mb": candidate.shipped.packed_mb()} if shares else {}
 
 
 def _corpus_facts(corpus: Corpus) -> dict[str, Any]:

@@ -13,8 +13,10 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from torch import nn
 
-from limbeck.export.encoder_weights import Array, EncoderWeights, Head, Layer, Linear, Norm, encoder_weights
+from limbeck.export.encoder_parts import Array, EncoderWeights, Head, Layer, Linear, Norm, Waves
+from limbeck.export.encoder_weights import encoder_weights
 from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, node
+from limbeck.export.relative_scores import prepare_distances, with_distances
 
 OPSET, IR_VERSION = 20, 9  # the oldest that have Gelu; all supported onnxruntimes read them
 HEAD = DENSE, LOGITS = "dense", "logits"  # the products after the layers
@@ -83,23 +85,26 @@ def transformer_graph(network: nn.Module, *, pair: bool = False) -> ModelProto:
     length of 0 is read as 1. If the classifier reads the first token, the last layer computes only that state.
     """
     encoder = encoder_weights(network)
-    reads_types = pair and encoder.types is not None and len(encoder.types) > 1
+    has_types = encoder.types is not None and len(encoder.types) > 1
+    reads_types = pair and (has_types or isinstance(encoder.layers[0].relative, Waves))
     draft = GraphBuilder()
     _measure(draft, encoder)
     mask(draft, distances=encoder.distances)
+    prepare_distances(draft, encoder, reads_types=reads_types)
     states = _embedded(draft, encoder, reads_types=reads_types)
-    reads_mean = encoder.head.reads == "mean"
-    full = encoder.layers if reads_mean else encoder.layers[:-1]
+    reads = encoder.head.reads
+    full = encoder.layers[:-1] if reads == "first" else encoder.layers
     for number, layer in enumerate(full):
-        found = attended_by_all(draft, layer, states, heads=encoder.heads, name=f"layers.{number}.attention")
+        found = attended_by_all(draft, encoder, layer, states, name=f"layers.{number}.attention")
         states = _fed_forward(draft, encoder, layer, states, found, name=f"layers.{number}")
-    if reads_mean:
-        _classify(draft, encoder.head, _mean_state(draft, states))
-    else:
+    if reads == "first":
         first, name = _first_tokens(draft, states), f"layers.{len(full)}"
         last = encoder.layers[-1]
-        found = attended_by_first(draft, last, states, first, heads=encoder.heads, name=f"{name}.attention")
-        _classify(draft, encoder.head, _fed_forward(draft, encoder, last, first, found, name=name))
+        found = attended_by_first(draft, encoder, last, states, first, name=f"{name}.attention")
+        states = _fed_forward(draft, encoder, last, first, found, name=name)
+    else:
+        states = _mean_state(draft, states) if reads == "mean" else _last_state(draft, states)
+    _classify(draft, encoder.head, states)
     return _model(draft, classes=len(encoder.head.classes.bias), reads_types=reads_types)
 
 
@@ -121,16 +126,30 @@ def _embedded(draft: GraphBuilder, encoder: EncoderWeights, *, reads_types: bool
     """(rows · tokens, width): the normalised sum of the vectors of word, position and type."""
     draft.add("Where", ["inside", "input_ids", "zero"], "words")
     draft.add("Gather", [draft.constant(EMBEDDINGS, encoder.words), "words"], "word_vectors")
-    only_type = encoder.types[0] if encoder.types is not None and not reads_types else np.float32(0)
-    places = _placed(draft, draft.constant("positions", encoder.positions + only_type), unplaced=encoder.unplaced)
-    vectors = draft.add("Add", ["word_vectors", places], "vectors")
+    vectors = _with_places(draft, encoder, only_type=not reads_types)
     if reads_types and encoder.types is not None:
         draft.add("Where", ["inside", "type_ids", "zero"], "types")
         draft.add("Gather", [draft.constant("type_table", encoder.types), "types"], "type_vectors")
         vectors = draft.add("Add", [vectors, "type_vectors"], "typed_vectors")
     column = draft.add("Reshape", [vectors, draft.constant("vectors_shape", [-1, encoder.words.shape[1]])], "column")
-    states = draft.norm(column, encoder.norm, "embedded")
-    return states if encoder.projection is None else draft.linear(states, encoder.projection, "projected")
+    if encoder.projection is not None and encoder.projects_first:
+        column = draft.linear(column, encoder.projection, "projected")
+    states = column if encoder.norm is None else draft.norm(column, encoder.norm, "embedded")
+    if encoder.projection is None or encoder.projects_first:
+        return states
+    return draft.linear(states, encoder.projection, "projected")
+
+
+def _with_places(draft: GraphBuilder, encoder: EncoderWeights, *, only_type: bool) -> str:
+    """The word vectors with those of their positions, if there are any, and of the first type if it is the only one."""
+    first_type = encoder.types[0] if encoder.types is not None and only_type else None
+    if encoder.positions is not None:
+        table = encoder.positions if first_type is None else encoder.positions + first_type
+        places = _placed(draft, draft.constant("positions", table), unplaced=encoder.unplaced)
+        return draft.add("Add", ["word_vectors", places], "vectors")
+    if first_type is not None:
+        return draft.add("Add", ["word_vectors", draft.constant("first_type", first_type)], "vectors")
+    return "word_vectors"
 
 
 def _placed(draft: GraphBuilder, positions: str, *, unplaced: int | None) -> str:
@@ -161,6 +180,15 @@ def _mean_state(draft: GraphBuilder, states: str) -> str:
     draft.add("ReduceSum", ["states_inside", draft.constant("axis_1", [1])], "sum_of_states", keepdims=0)
     draft.add("Cast", ["length_column"], "lengths_float", to=TensorProto.FLOAT)
     return draft.add("Div", ["sum_of_states", "lengths_float"], "mean_state")
+
+
+def _last_state(draft: GraphBuilder, states: str) -> str:
+    """(rows · tokens, width) → (rows, width): the state of the last token of each row within its length."""
+    draft.add("Concat", ["shape", draft.constant("the_rest", [-1])], "shape_by_row", axis=0)
+    draft.add("Reshape", [states, "shape_by_row"], "states_by_row")
+    draft.add("Unsqueeze", ["is_last", draft.constant("axis_2", [2])], "is_last_3d")
+    draft.add("Where", ["is_last_3d", "states_by_row", draft.constant("nothing", 0.0)], "last_alone")
+    return draft.add("ReduceSum", ["last_alone", draft.constant("axis_1", [1])], "last_state", keepdims=0)
 
 
 def _fed_forward(
@@ -220,29 +248,31 @@ def _by_distance(draft: GraphBuilder, distances: Array) -> str:
     return draft.add("Gather", [draft.constant("distances", distances), "distance_column"], "by_distance", axis=1)
 
 
-def attended_by_all(draft: GraphBuilder, layer: Layer, states: str, *, heads: int, name: str) -> str:
+def attended_by_all(draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, *, name: str) -> str:
     """(rows · tokens, width) → (rows · tokens, width), all heads side by side."""
-    parts = {"query": _scaled(layer, heads), "key": layer.key, "value": layer.value}
+    heads = encoder.heads
+    parts = {"query": _scaled(encoder, layer), "key": layer.key, "value": layer.value}
     queries, keys, values = _by_head(draft, parts, states, heads, name, stored=layer.stored)
-    return _attended(draft, queries, keys, values, mask="mask", name=name)
+    return _attended(draft, layer, queries, keys, values, of_first=False, name=name)
 
 
 def attended_by_first(
-    draft: GraphBuilder, layer: Layer, states: str, first_tokens: str, *, heads: int, name: str
+    draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, first_tokens: str, *, name: str
 ) -> str:
     """(rows · tokens, width), and (rows, width) of the first tokens → (rows, width)."""
+    heads = encoder.heads
     stored = f"{layer.stored}.query" if layer.stored else ""
-    query = draft.linear(first_tokens, _scaled(layer, heads), f"{name}.query", stored=stored)
+    query = draft.linear(first_tokens, _scaled(encoder, layer), f"{name}.query", stored=stored)
     one_each = draft.constant(f"{name}.one_each", [-1, heads, 1, len(layer.query.bias) // heads])
     queries = draft.add("Reshape", [query, one_each], f"{name}.queries")
     keys, values = _by_head(draft, {"key": layer.key, "value": layer.value}, states, heads, name, stored=layer.stored)
-    of_first = draft.add("Gather", ["mask", draft.constant("first_place", [0])], "mask_of_first", axis=2)
-    return _attended(draft, queries, keys, values, mask=of_first, name=name)
+    draft.add("Gather", ["mask", draft.constant("first_place", [0])], "mask_of_first", axis=2)
+    return _attended(draft, layer, queries, keys, values, of_first=True, name=name)
 
 
-def _scaled(layer: Layer, heads: int) -> Linear:
-    """The query with the scale of all scores, 1 / √(width of a head), in its weights."""
-    factor = np.float32((len(layer.query.bias) // heads) ** -0.5)
+def _scaled(encoder: EncoderWeights, layer: Layer) -> Linear:
+    """The query with the scale of all scores, 1 / √(width of a head · products in a score), in its weights."""
+    factor = np.float32((len(layer.query.bias) // encoder.heads * encoder.score_terms) ** -0.5)
     return Linear(layer.query.weight * factor, layer.query.bias * factor)
 
 
@@ -273,11 +303,14 @@ def _one_by_head(draft: GraphBuilder, states: str, part: Linear, heads: int) -> 
     return draft.add("Transpose", [f"{states}.by_token"], f"{states}.by_head", perm=[0, 2, 1, 3])
 
 
-def _attended(draft: GraphBuilder, queries: str, keys: str, values: str, *, mask: str, name: str) -> str:
-    """softmax(queries · keysᵀ + mask) · values, all heads side by side."""
+def _attended(
+    draft: GraphBuilder, layer: Layer, queries: str, keys: str, values: str, *, of_first: bool, name: str
+) -> str:
+    """softmax(queries · keysᵀ + what distances add + mask) · values, all heads side by side."""
     draft.add("Transpose", [keys], f"{name}.keys_turned", perm=[0, 1, 3, 2])
     draft.add("MatMul", [queries, f"{name}.keys_turned"], f"{name}.scores")  # (rows, heads, query tokens, tokens)
-    draft.add("Add", [f"{name}.scores", mask], f"{name}.masked")
+    scores = with_distances(draft, layer.relative, queries, keys, f"{name}.scores", of_first=of_first, name=name)
+    draft.add("Add", [scores, "mask_of_first" if of_first else "mask"], f"{name}.masked")
     draft.add("Softmax", [f"{name}.masked"], f"{name}.shares", axis=-1)
     draft.add("MatMul", [f"{name}.shares", values], f"{name}.found_by_head")
     draft.add("Transpose", [f"{name}.found_by_head"], f"{name}.found_by_token", perm=[0, 2, 1, 3])

@@ -22,7 +22,7 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.export.teacher import export_teacher
+from limbeck.export.teacher import can_be_exported, export_teacher
 from limbeck.judging.answers import judged_rows
 from limbeck.judging.cascade import cascade
 from limbeck.judging.rival import NAME, RivalFolder, make_rival
@@ -287,17 +287,24 @@ FOLDER = "exports/teacher-int8"
 
 @contextmanager
 def int8_teacher(
-    section: Evaluation, teacher: TeacherFolder, corpus: Corpus, run: RunFolder, *, kept: ModelFolder | None = None
+    section: Evaluation,
+    teacher: TeacherFolder,
+    corpus: Corpus,
+    run: RunFolder,
+    *,
+    kept: ModelFolder | None = None,
+    members: Sequence[TeacherFolder] = (),
 ) -> Iterator[ModelFolder | None]:
     """The teacher as an int8 file, removed at the end: it is as large as the rest of the run, and is not shipped.
 
-    If it is `kept` under models/, that one. None if the recipe does not ask for it or the teacher is not an encoder.
+    If it is `kept` under models/, that one. None if the recipe does not ask for it, or the teacher is no encoder,
+    nor several of them.
     """
     folder = run.folder / FOLDER
     try:
         if section.teacher_int8 and kept is not None:
             yield kept
-        elif section.teacher_int8 and teacher.is_encoder:
+        elif section.teacher_int8 and can_be_exported(teacher, members):
             yield export_teacher(
                 teacher,
                 language=corpus.language,
@@ -306,6 +313,7 @@ def int8_teacher(
                 out=folder,
                 key=Key(section={"precision": "int8"}, inputs={"teacher": teacher.fingerprint}),
                 reporter=run.reporter,
+                members=members,
             )
         else:
             yield None

@@ -46,7 +46,10 @@ FAMILIES: dict[str, dict[str, Any]] = {
 RELATIVE: dict[str, dict[str, Any]] = {
     "deberta-v2": {
         **SMALL_BERT,
-        "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 8, "share_att_key": True,
+        "relative_attention": True,
+        "pos_att_type": ["c2p", "p2c"],
+        "position_buckets": 8,
+        "share_att_key": True,
     },
     "xlnet": {"vocab_size": 50, "num_labels": 3, "d_model": 24, "n_layer": 3, "n_head": 2, "d_inner": 40},
 }

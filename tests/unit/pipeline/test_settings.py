@@ -64,6 +64,7 @@ GO_WITH_ANOTHER = {  # fields that cannot be changed alone
     "distillation.teach_foreign",
     "distillation.losses.every",
     *(f"distillation.losses.{key}" for key in ("row_temperatures", "spread", "power")),
+    *(f"distillation.stages.losses.{key}" for key in ("row_temperatures", "spread", "power")),
     *("distillation.pruning", "student.layer_groups", "student.embedding_size"),
 }
 

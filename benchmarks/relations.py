@@ -48,6 +48,7 @@ epochs = 3
 batch_size = 64
 learning_rate = 1e-4
 max_length = 64
+near_chance = "warn"            # with few rows it may be
 
 [student]
 kind = "bilstm"

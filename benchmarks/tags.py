@@ -15,6 +15,7 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,15 @@ def plain(_word: str, tag: str) -> str:
     return tag
 
 
+@cache
+def analyser() -> Any:
+    """HanTa's model, read once."""
+    return tagging._hanta()
+
+
 def with_morphemes(word: str, tag: str) -> str:
     """The tag, marks apart, and the tags of the parts of the word: its root and its endings."""
-    _, _, parts, _ = tagging._hanta().analyze(word, taglevel=MORPHEMES)
+    _, parts, _ = analyser().analyze(word, taglevel=MORPHEMES)
     return own(word, tag) + "".join(f"/{kind.strip()}" for _, kind in parts)
 
 

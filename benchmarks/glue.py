@@ -1,11 +1,14 @@
 """A method over the GLUE tasks at hand, beside what small transformers have published.
 
     LIMBECK_DATA=path/to/data python benchmarks/glue.py [--method tinybert] [--teacher NAME] [--seeds 1] [--tasks rte …]
+                                                        [--go-on]
     python benchmarks/glue.py --write-page
 
 SST-2, CoLA, MRPC, RTE and STS-B have their official dev rows; of QQP there are 10,000 balanced rows, of which a tenth
 is dev, so its line cannot be compared. Published rows are dev or test as their authors give them. Numbers go to
-benchmarks/results/glue.json as each task ends; --write-page puts their table into docs/methods.md.
+benchmarks/results/glue.json as each task ends; --write-page puts their table into docs/methods.md. A stopped one is
+continued with --go-on: tasks that are written down are not run again, and the one that was running goes on in its run
+folder.
 """
 
 import argparse
@@ -116,16 +119,18 @@ PUBLISHED = [
 
 def main() -> None:
     """Measure, or write the page."""
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--method", default="tinybert", help="a method of the package")
-    options.add_argument("--teacher", default="all-MiniLM-L6-v2", help="its checkpoint")
-    options.add_argument("--tasks", nargs="*", help="these tasks only; those at hand otherwise")
-    options.add_argument("--rows", type=int, help="of train, at most")
-    options.add_argument("--seeds", type=int, default=1)
-    options.add_argument("--set", nargs="*", default=[], help="further keys of every recipe")
-    options.add_argument("--runs", type=Path, default=Path("runs"))
-    options.add_argument("--out", type=Path, default=RESULTS)
-    options.add_argument("--write-page", action="store_true")
+    shown = argparse.RawDescriptionHelpFormatter
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=shown)
+    options.add_argument("--method", default="tinybert", help="a method of the package (default: tinybert)")
+    options.add_argument("--teacher", default="all-MiniLM-L6-v2", help="its checkpoint (default: all-MiniLM-L6-v2)")
+    options.add_argument("--tasks", nargs="*", choices=[task.name for task in TASKS], help="default: all of them")
+    options.add_argument("--rows", type=int, help="of train, at most (default: all)")
+    options.add_argument("--seeds", type=int, default=1, help="of the student (default: 1)")
+    options.add_argument("--set", nargs="*", default=[], help="further keys of every recipe, as for `limbeck run`")
+    options.add_argument("--go-on", action="store_true", help="keep the lines of this method that are written down")
+    options.add_argument("--runs", type=Path, default=Path("runs"), help="where run folders are (default: runs)")
+    options.add_argument("--out", type=Path, default=RESULTS, help="default: benchmarks/results/glue.json")
+    options.add_argument("--write-page", action="store_true", help="only write the table into docs/methods.md")
     asked = options.parse_args()
     if asked.write_page:
         PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), json.loads(RESULTS.read_text())), encoding="utf-8")
@@ -137,8 +142,9 @@ def measure(asked: argparse.Namespace) -> None:
     """Run every task, and write down its numbers as soon as they are there."""
     asked.runs.mkdir(parents=True, exist_ok=True)
     found = json.loads(asked.out.read_text(encoding="utf-8")) if asked.out.is_file() else {"lines": []}
+    done = {line["task"] for line in found["lines"] if asked.go_on and line["method"] == asked.method}
     for task in TASKS:
-        if asked.tasks and task.name not in asked.tasks:
+        if task.name in done or (asked.tasks and task.name not in asked.tasks):
             continue
         print(f"== {task.name}", file=sys.stderr, flush=True)
         start, name = time.perf_counter(), f"glue-{task.name}-{asked.method}"

@@ -1,5 +1,6 @@
 """What every kind of student keeps to. A new kind is one more entry in STUDENTS."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +131,9 @@ def _save_framed_tokenizer(folder: Path) -> None:
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     words.save(str(folder / "tokenizer.json"))
+    # As every saved student has it: transformers would read an ALBERT's tokenizer.json as a list of pieces.
+    written = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(written), encoding="utf-8")
 
 
 def bilstm_section(**values: Any) -> BiLstm:
@@ -204,6 +208,7 @@ STUDENTS = [
     of_words("textgcn-multi-label", TextGcn(kind="textgcn"), features=WIDTH, multi_label=True),
     of_layers("bert-shaped", family="bert"),
     of_layers("distilbert-shaped", family="distilbert"),
+    of_layers("shared-layers", family="albert"),
     of_layers("bert-shaped-multi-label", family="bert", multi_label=True),
 ]
 every_student = pytest.mark.parametrize("kind", STUDENTS, ids=lambda kind: kind.name)

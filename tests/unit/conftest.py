@@ -34,6 +34,25 @@ ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
     "electra": ("ElectraConfig", {"embedding_size": 32}),
     "electra-projected": ("ElectraConfig", {"embedding_size": 24}),
     "mpnet": ("MPNetConfig", FROM_PADDING),
+    "albert": ("AlbertConfig", {"embedding_size": 24}),
+    "albert-of-two-groups": ("AlbertConfig", {"embedding_size": 24, "num_hidden_layers": 4, "num_hidden_groups": 2}),
+    "deberta-v2": (
+        "DebertaV2Config",
+        {
+            "relative_attention": True,
+            "pos_att_type": ["c2p", "p2c"],
+            "position_biased_input": False,
+            "position_buckets": 8,
+            "share_att_key": True,
+            "norm_rel_ebd": "layer_norm",
+            "type_vocab_size": 0,
+        },
+    ),
+    "deberta-v2-without-buckets": (
+        "DebertaV2Config",
+        {"relative_attention": True, "pos_att_type": ["p2c"], "embedding_size": 24, "type_vocab_size": 2},
+    ),
+    "xlnet": ("XLNetConfig", {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 48, "pad_token_id": 5}),
     "mpnet-own-vocabulary": ("MPNetConfig", {**FROM_PADDING, "pad_token_id": 0}),
 }
 
@@ -137,7 +156,9 @@ def _encoder(family: str, **config: Any) -> Any:
     import transformers
 
     name, own = ENCODERS[family]
-    sizes = {"vocab_size": 130, "max_position_embeddings": 48} | ({} if family == "distilbert" else LAYERS)
+    sizes: dict[str, Any] = {"vocab_size": 130}
+    if family != "xlnet":  # which has no limit of positions
+        sizes |= {"max_position_embeddings": 48} | ({} if family == "distilbert" else LAYERS)
     torch.manual_seed(1)
     model = transformers.AutoModelForSequenceClassification.from_config(
         getattr(transformers, name)(**{**sizes, **own, "num_labels": 3, **config})
@@ -148,7 +169,7 @@ def _encoder(family: str, **config: Any) -> Any:
             parameter.copy_(spread if parameter.dim() > 1 else parameter + spread)
         ids = torch.randint(5, 125, (200, 16))
         ids[:, 0] = 2  # the tiny teacher's [CLS]
-        classes = getattr(model.classifier, "out_proj", model.classifier)
+        classes = model.logits_proj if family == "xlnet" else getattr(model.classifier, "out_proj", model.classifier)
         classes.bias -= model.eval()(ids).logits.mean(dim=0)
     return model
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zlib
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +25,7 @@ from limbeck.tasks import Task, task_of
 GRAPH, TOKENIZER, CARD = "model.onnx", "tokenizer.json", "model.json"
 # What a file may have at most, so that none is read or hashed for ever; an ONNX file cannot hold more than 2 GiB.
 MOST_BYTES = {CARD: MOST_BYTES_OF_JSON, PROFILE: MOST_BYTES_OF_JSON, TOKENIZER: 1 << 28, GRAPH: 1 << 31}
+PACKED_AT_ONCE = 1 << 20
 README = "README.md"  # for people: written after evaluation, listed in no manifest, may be edited
 ADVICE = "Give the folder of an exported model, e.g. runs/NAME/models/bilstm-int8."
 
@@ -129,8 +131,22 @@ class ModelFolder:
 
     def size_mb(self) -> float:
         """All files of the folder except README.md, in millions of bytes."""
-        files = [path for path in self.folder.rglob("*") if path.is_file() and not path.name.startswith(README)]
-        return sum(path.stat().st_size for path in files) / 1e6
+        return sum(path.stat().st_size for path in self._files()) / 1e6
+
+    def packed_mb(self) -> float:
+        """The same files as a zip file stores them (deflate), in millions of bytes: zeros take little there."""
+        return sum(_packed_size(path) for path in self._files()) / 1e6
+
+    def _files(self) -> list[Path]:
+        return [path for path in self.folder.rglob("*") if path.is_file() and not path.name.startswith(README)]
+
+
+def _packed_size(path: Path) -> int:
+    packer, size = zlib.compressobj(), 0
+    with path.open("rb") as file:
+        while block := file.read(PACKED_AT_ONCE):
+            size += len(packer.compress(block))
+    return size + len(packer.flush())
 
 
 def open_model(folder: Path) -> ModelFolder:

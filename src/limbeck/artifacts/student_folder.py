@@ -37,6 +37,7 @@ class StudentFacts:
     attempts: list[dict[str, Any]] = field(default_factory=list)  # if it was trained again: rate and dev of each
     tokenizer: Literal["words", "framed"] = "words"  # StudentTokenizer, or FramedTokenizer, which adds special tokens
     scale: dict[str, Any] | None = None  # of its scores: limbeck.artifacts.score_scale; None: it gives labels
+    sparsity: float | None = None  # the share of zeros in its matrices; None: it was not pruned
     transductive: dict[str, float] | None = None  # accuracy by split inside a graph of all texts; None: reads new texts
 
     @property
@@ -82,7 +83,7 @@ class StudentFolder:
 
 def save_student_facts(folder: Path, facts: StudentFacts, *, history: list[dict[str, Any]]) -> None:
     """Write student.json and history.json into a scratch folder."""
-    optional = ("scale", "transductive")
+    optional = ("scale", "transductive", "sparsity")
     known = {name: value for name, value in asdict(facts).items() if name not in optional or value is not None}
     (folder / "student.json").write_text(json.dumps(known, indent=1, ensure_ascii=False), encoding="utf-8")
     (folder / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")

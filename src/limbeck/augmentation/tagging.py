@@ -20,6 +20,8 @@ WORDS_AT_ONCE = 128  # HanTa fails on sentences whose probability underflows
 MOST_LETTERS = 40  # of a word for HanTa: its time grows with the square of the length
 WORDS_REMEMBERED = 20_000  # some kilobytes each
 CONTRACTION = re.compile(r"(.+?)(n't|'(?:s|m|d|ll|re|ve))", re.IGNORECASE)
+MARK, QUOTE = "PUN", "PUQ"
+MARKS = {".": ".!?…", ",": ",", ":": ":;-–—", "``": "`‘“«", "''": "'’”»\""}
 TREEBANK = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
 
 
@@ -28,10 +30,11 @@ def tagger_id(tagger: Tagger, *, language: str) -> str:
 
     Raises DependencyMissing if the tagger's package is not installed.
     """
+    marks = "-marks" if tagger == "hanta" else ""
     cutter = f"-jieba{_version('jieba')}" if language == "zh" and tagger != "jieba" else ""
     model = hanta_model(language) if tagger == "hanta" else "en"
     which = "" if model == "en" else f"-{model}"
-    return f"{tagger}{_version(PACKAGES[tagger])}{which}{cutter}-{language}-{FORMAT}"
+    return f"{tagger}{_version(PACKAGES[tagger])}{which}{marks}{cutter}-{language}-{FORMAT}"
 
 
 def hanta_model(language: str) -> str:
@@ -70,10 +73,19 @@ def _hanta_tags(model: str) -> Callable[[Sequence[str]], list[str]]:
         found: list[str] = []
         for start in range(0, len(flat), WORDS_AT_ONCE):
             found += tagger.tag_sent(flat[start : start + WORDS_AT_ONCE], taglevel=0)
-        tags = iter(found)
+        tags = iter(refined(part, tag) for part, tag in zip(flat, found, strict=True))
         return ["+".join(next(tags) for _ in both) for both in parts]
 
     return tags_of
+
+
+def refined(word: str, tag: str) -> str:
+    """The tag, with marks apart as the Penn treebank has them: what ends a sentence, commas, what is between, and
+    opening and closing quotes. HanTa's tags, which are those of the British National Corpus, have one for the first
+    three and one for all quotes."""
+    if tag not in (MARK, QUOTE):
+        return tag
+    return tag + next((name for name, marks in MARKS.items() if word[:1] in marks), "")
 
 
 def _parts(word: str) -> tuple[str, ...]:

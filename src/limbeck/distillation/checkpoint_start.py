@@ -10,7 +10,7 @@ from transformers import AutoConfig
 from limbeck.distillation.transformer_vocabulary import all_tokens
 from limbeck.errors import StudentError
 from limbeck.models.checkpoint import damage_as_user_errors, find_checkpoint, from_folder
-from limbeck.models.layer_parts import FAMILIES
+from limbeck.models.layer_parts import FAMILIES, own_layers
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.models.transformer import shape_for, student_family
 from limbeck.models.transformer_start import layer_sources
@@ -45,8 +45,8 @@ def what_is_taken(section: Transformer, start: Any, *, new_parts: Collection[str
         return f"only its embeddings, as a {theirs.model_type} has no layers that a {family} could take"
     if shape.width != theirs.hidden_size:
         return f"only its embeddings, reduced to width {shape.width}; its layers have width {theirs.hidden_size}"
-    count = int(theirs.num_hidden_layers)
-    sources = layer_sources(section.teacher_layers, student_layers=shape.layers, teacher_layers=count)
+    count, own = own_layers(theirs), section.layer_groups if section.shares_layers else shape.layers
+    sources = layer_sources(section.teacher_layers, student_layers=own, teacher_layers=count)
     taken = f"all of its {count} layers" if sources == [*range(count)] else f"its layers {sources} of {count}"
     lost = [f"{name}s ({own}, and it has {other})" for name, own, other in _differences(shape, theirs) if own != other]
     if family != theirs.model_type:

@@ -21,7 +21,7 @@ from limbeck.distillation.transformer_vocabulary import refuse_tokens, transform
 from limbeck.distillation.vectors import width_of
 from limbeck.errors import ArtifactDamaged, LayersUnreadable, StudentError
 from limbeck.models.checkpoint import damage_as_user_errors, find_checkpoint, from_folder
-from limbeck.models.layer_parts import FAMILIES
+from limbeck.models.layer_parts import FAMILIES, own_layers
 from limbeck.models.mean_encoder import MeanEncoderConfig
 from limbeck.models.students import word_student
 from limbeck.models.tokenizer import load_tokenizer
@@ -234,7 +234,8 @@ def _layer_shapes(student: Transformer, theirs: Any) -> Shapes:
     refuse_family(student, model_type=theirs.model_type)
     shape = shape_for(student, theirs)
     if student.start != "random" and shape.width == theirs.hidden_size:
-        layer_sources(student.teacher_layers, student_layers=shape.layers, teacher_layers=theirs.num_hidden_layers)
+        own = student.layer_groups if student.shares_layers else shape.layers
+        layer_sources(student.teacher_layers, student_layers=own, teacher_layers=own_layers(theirs))
     return Shapes(
         student_features=ANY_WIDTH,
         teacher_features=ANY_WIDTH,

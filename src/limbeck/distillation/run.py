@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.attempts import Attempt, train_until_learned
 from limbeck.distillation.checkpoint_start import what_is_taken
-from limbeck.distillation.finished import Role, facts_of, history_of, write_tokenizer_config
 from limbeck.distillation.new_student import is_finished_at_start, new_student, not_taken_over
 from limbeck.distillation.objective import Objective, weak_terms
+from limbeck.distillation.pruning import Pruner, share_of_zeros
 from limbeck.distillation.stages import Training, own_settings, trainings_of
+from limbeck.distillation.student_files import Role, facts_of, history_of, write_tokenizer_config
 from limbeck.distillation.student_with_objective import (
     LiveTeacher,
     StudentWithObjective,
@@ -116,6 +118,7 @@ def train_student(
         classes=len(corpus.labels),
         max_length=max_length,
         with_features=not alone and "features" in section.needs,
+        with_numbers=not alone and "rows" in section.needs,
         device=device,
     )
     setup = TrainingSetup(
@@ -160,7 +163,8 @@ def train_student(
             for one in attempts
             if len(attempts) > 1 or kept.learning_rate != trainings[-1].settings.learning_rate
         ]
-        facts = replace(facts, near_chance=kept.problem, attempts=tried)
+        zeros = None if section.pruning is None else share_of_zeros(trained)
+        facts = replace(facts, near_chance=kept.problem, attempts=tried, sparsity=zeros)
         save_student_facts(scratch, facts, history=history_of(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
     start = ", as it was fitted" if alone and is_fitted else " at the start, and no epoch was better"
@@ -275,13 +279,19 @@ class TrainingSetup:
         def judge_here() -> dict[str, float]:
             return judge(model, self.dev, by_macro_f1=self.corpus.is_uneven)
 
+        def validate(trained: nn.Module) -> dict[str, float]:
+            if not isinstance(trained, StudentWithObjective) or trained.pruner is None:
+                return judge_here()
+            trained.pruner.after_step(model)
+            return {**judge_here(), "sparsity": trained.pruner.sparsity}
+
         return train(
             trained,
             section,
             arithmetic=arithmetic,
             batches=batches,
             losses=losses,
-            validate=lambda _trained: judge_here(),
+            validate=validate,
             work_folder=work_folder,
             reporter=self.reporter,
             what=f"training {self.name}, seed {self.seed}{training.title}",
@@ -289,7 +299,9 @@ class TrainingSetup:
             keep=section.keep if training.judged_by_dev else "last",
             average=section.average,
             start_share=self.start_share,
-            widths=self.training_rows.all_widths() if can_be_captured(model, training.losses) else None,
+            widths=self.training_rows.all_widths()
+            if can_be_captured(model, training.losses) and not section.pruning
+            else None,
             judge_start=judge_here if may_keep_start else None,
             optimizer=section.optimizer,
             losses_share=True,
@@ -309,11 +321,18 @@ class TrainingSetup:
             multi_label=self.corpus.is_multi_label,
             is_score=not self.corpus.task.has_classes,
             class_weights=None if weights is None else torch.tensor(weights),
+            row_groups=self.training_rows.row_groups(),
         )
         objective = Objective(training.losses, shapes)
         if features is not None:
             train_paraphrasers(objective, features, seed=self.seed, reporter=self.reporter)
-        return StudentWithObjective(model, objective, teacher=live)
+        return StudentWithObjective(model, objective, teacher=live, pruner=self._pruner(model, training.settings))
+
+    def _pruner(self, model: Any, section: Distillation) -> Pruner | None:
+        if section.pruning is None:
+            return None
+        steps = section.epochs * ceil(ceil(len(self.training_rows) / section.batch_size) / section.accumulation_steps)
+        return Pruner(section.pruning, model, steps=steps)
 
 
 def judge(model: Any, dev: TrainingRows, *, by_macro_f1: bool = False) -> dict[str, float]:

@@ -39,11 +39,15 @@ def trainings_of(section: Distillation, *, alone: bool, is_fitted: bool = False)
         return [Training(section, [HardLabels(kind="hard_labels")], folder="", title="")]
     if not section.stages:
         return [Training(section, list(section.losses), folder="", title="")]
+    last = len(section.stages)
     return [
         Training(
             section.model_copy(
                 update={
-                    name: value for name, value in stage.model_dump(exclude={"losses"}).items() if value is not None
+                    **{
+                        name: value for name, value in stage.model_dump(exclude={"losses"}).items() if value is not None
+                    },
+                    "pruning": section.pruning if number == last else None,
                 }
             ),
             list(stage.losses),

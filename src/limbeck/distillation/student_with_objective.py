@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from limbeck.distillation.objective import Objective
 from limbeck.distillation.paraphraser import train_paraphraser
+from limbeck.distillation.pruning import Pruner
 from limbeck.distillation.terms.features import Factors
 from limbeck.distillation.terms.term import Batch, LayerShape, Outputs
 from limbeck.distillation.training_rows import Places, TrainingRows
@@ -15,6 +16,7 @@ from limbeck.kinds import kind_of_config
 from limbeck.models.layer_states import LayerReader, LayerStates
 from limbeck.models.textgcn import TextGcnOnGraph
 from limbeck.progress import Reporter
+from limbeck.recipe.feature_losses import Crd
 from limbeck.recipe.losses import AnyLoss, Custom, LayerLoss
 from limbeck.recipe.schedule import Schedule
 from limbeck.training.cuda_graphs import Slots
@@ -60,9 +62,11 @@ def shape_of(model: Any) -> LayerShape:
 class StudentWithObjective(nn.Module):
     """A student and the losses it is trained with. A teacher that runs along is not a submodule: it is not trained."""
 
-    def __init__(self, student: Any, objective: Objective, *, teacher: LiveTeacher | None) -> None:
+    def __init__(
+        self, student: Any, objective: Objective, *, teacher: LiveTeacher | None, pruner: Pruner | None = None
+    ) -> None:
         super().__init__()
-        self.student, self.objective = student, objective
+        self.student, self.objective, self.pruner = student, objective, pruner
         self._teacher = [teacher] if teacher else []  # in a list, so that nn.Module does not look into it
 
     def forward(self, training_rows: TrainingRows, places: Places | Slots, done: float) -> dict[str, Tensor]:
@@ -70,6 +74,8 @@ class StudentWithObjective(nn.Module):
 
         In a group of processes, each runs the student on its share of them, and gets the outputs of the others.
         """
+        if self.pruner is not None:
+            self.pruner.before_step(self.student, done)
         share, weights = ALONE, dict[str, float]()
         slots = whole = training_rows.slots(places)
         if not isinstance(places, Slots) and not (share := share_of_group()).is_all:
@@ -81,6 +87,7 @@ class StudentWithObjective(nn.Module):
             features=None if features is None else features[chosen].float(),
             layers=self._teacher[0].layers(inputs) if self._teacher else None,
         )
+        numbers = training_rows.row_numbers
         batch = Batch(
             student=_of_all(self._student_outputs(inputs), share, rows=len(chosen)),
             teacher=teacher,
@@ -88,6 +95,7 @@ class StudentWithObjective(nn.Module):
             mask=inputs["attention_mask"],
             done=done,
             weights=weights,
+            row_numbers=None if numbers is None else numbers[chosen],
         )
         terms: dict[str, Tensor] = self.objective(batch)
         return terms
@@ -125,10 +133,11 @@ def has_layers(student: Any) -> bool:
 
 
 def can_be_captured(student: Any, losses: Sequence[AnyLoss]) -> bool:
-    """Whether all steps do the same to their rows: no user code, no teacher that runs along, no scheduled number."""
+    """Whether all steps do the same to their rows: no user code, no teacher that runs along, no scheduled number, no
+    bank that moves."""
     numbers = [(loss.weight, getattr(loss, "temperature", None)) for loss in losses]
     scheduled = any(isinstance(number, Schedule) for both in numbers for number in both)
-    other_code = any(isinstance(loss, Custom | LayerLoss) for loss in losses)
+    other_code = any(isinstance(loss, Crd | Custom | LayerLoss) for loss in losses)
     return not (scheduled or other_code or has_layers(student) or isinstance(student, TextGcnOnGraph))
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.rows import Rows, joined
+from limbeck.artifacts.rows import NO_LABEL, Rows, joined
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import PAD_ID, StudentTokenizer
@@ -35,9 +35,18 @@ class TrainingRows:
     labels: Tensor
     teacher_logits: Tensor  # (rows, classes)
     teacher_features: Tensor | None = None  # (rows, width), in half precision
+    row_numbers: Tensor | None = None  # (rows): the place of each row's id among all ids in sorted order
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def row_groups(self) -> Tensor | None:
+        """(rows), by row number: its class, or without a label the teacher's best one; with several labels per row, and
+        for scores, every row is a group of its own."""
+        if self.row_numbers is None or self.labels.ndim > 1 or self.labels.is_floating_point():
+            return self.row_numbers
+        groups = torch.where(self.labels == NO_LABEL, self.teacher_logits.argmax(dim=-1), self.labels)
+        return torch.empty_like(groups).index_copy(0, self.row_numbers, groups)
 
     def inputs(self, places: Places | Slots) -> dict[str, Tensor]:
         """The model's inputs for these rows."""
@@ -94,6 +103,7 @@ def training_rows_of(
     classes: int,
     max_length: int,
     with_features: bool,
+    with_numbers: bool = False,
     device: torch.device,
     foreign: Sequence[Rows] = (),
 ) -> TrainingRows:
@@ -118,7 +128,13 @@ def training_rows_of(
         labels=torch.from_numpy(_labels(rows)).to(device),
         teacher_logits=torch.from_numpy(logits).to(device),
         teacher_features=features,
+        row_numbers=_numbers(rows.ids).to(device) if with_numbers else None,
     )
+
+
+def _numbers(ids: Sequence[str]) -> Tensor:
+    """Ids are unique, so sorting gives each a number that does not depend on the order of the rows."""
+    return torch.from_numpy(np.argsort(np.argsort(np.asarray(ids))))
 
 
 def _labels(rows: Rows) -> npt.NDArray[Any]:

@@ -31,7 +31,8 @@ from limbeck.models.students import word_student
 from limbeck.progress import Reporter, counted
 from limbeck.recipe.files import READY
 from limbeck.recipe.no_teacher import NONE
-from limbeck.recipe.student import Vocabulary, WordStudent, source_kind
+from limbeck.recipe.student import WordStudent, source_kind
+from limbeck.recipe.student_vocabulary import Vocabulary
 from limbeck.text.forms import FormStep
 from limbeck.text.piece_tokenizer import count_pieces, whole_words
 from limbeck.text.student_tokenizer import SPECIAL_TOKENS, StudentTokenizer

@@ -29,7 +29,7 @@ def int8_graph(model: ModelProto, *, matrices: Collection[str] = ()) -> ModelPro
     smaller: Arrays = {}
     for name, array in arrays.items():
         smaller |= _stored(name, array, lstms=lstms, grus=grus, matrices=matrices)
-    nodes = [dequantised for name in grus for dequantised in _dequantised(name)]
+    nodes = [part for name in grus for part in dequantised(name)]
     nodes += [replacement for part in model.graph.node for replacement in _replacement(part, matrices)]
     graph = helper.make_graph(
         nodes,
@@ -88,7 +88,7 @@ def _stored(
     return {name: array}
 
 
-def _dequantised(name: str) -> list[NodeProto]:
+def dequantised(name: str) -> list[NodeProto]:
     """Nodes that convert a stored constant to floats. They have no other inputs, so onnxruntime runs them once, on
     loading; it would keep a DequantizeLinear and run it for every batch."""
     return [

@@ -4,7 +4,7 @@ onnxruntime has its own fused operators for most of this. Measured on one thread
 three times as long as an Add and a LayerNormalization, and its attention was no faster than the nodes here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from torch import nn
 
-from limbeck.export.encoder_weights import Array, EncoderWeights, Head, Layer, Linear, Norm, encoder_weights
+from limbeck.export.encoder_parts import Array, EncoderWeights, Head, Layer, Linear, Norm, Waves
+from limbeck.export.encoder_weights import encoder_weights
 from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, node
+from limbeck.export.relative_scores import prepare_distances, with_distances
 
 OPSET, IR_VERSION = 20, 9  # the oldest that have Gelu; all supported onnxruntimes read them
 HEAD = DENSE, LOGITS = "dense", "logits"  # the products after the layers
@@ -55,14 +57,16 @@ class GraphBuilder:
         self.arrays[name] = array.astype(np.float32) if array.dtype == np.float64 else array
         return name
 
-    def linear(self, states: str, layer: Linear, output: str) -> str:
-        """(any, inputs) → (any, outputs)."""
-        weight, bias = self.constant(f"{output}.weight", layer.weight), self.constant(f"{output}.bias", layer.bias)
+    def linear(self, states: str, layer: Linear, output: str, *, stored: str = "") -> str:
+        """(any, inputs) → (any, outputs). `stored` is the name of the weights; default: that of the output."""
+        name = stored or output
+        weight, bias = self.constant(f"{name}.weight", layer.weight), self.constant(f"{name}.bias", layer.bias)
         return self.add("Gemm", [states, weight, bias], output)
 
-    def norm(self, states: str, layer: Norm, output: str) -> str:
-        """Layer normalisation over the last axis."""
-        scale, shift = self.constant(f"{output}.scale", layer.scale), self.constant(f"{output}.shift", layer.shift)
+    def norm(self, states: str, layer: Norm, output: str, *, stored: str = "") -> str:
+        """Layer normalisation over the last axis. `stored` as for `linear`."""
+        name = stored or output
+        scale, shift = self.constant(f"{name}.scale", layer.scale), self.constant(f"{name}.shift", layer.shift)
         return self.add("LayerNormalization", [states, scale, shift], output, axis=-1, epsilon=layer.epsilon)
 
     def activation(self, states: str, name: str, output: str) -> str:
@@ -81,23 +85,26 @@ def transformer_graph(network: nn.Module, *, pair: bool = False) -> ModelProto:
     length of 0 is read as 1. If the classifier reads the first token, the last layer computes only that state.
     """
     encoder = encoder_weights(network)
-    reads_types = pair and encoder.types is not None and len(encoder.types) > 1
+    has_types = encoder.types is not None and len(encoder.types) > 1
+    reads_types = pair and (has_types or isinstance(encoder.layers[0].relative, Waves))
     draft = GraphBuilder()
     _measure(draft, encoder)
     mask(draft, distances=encoder.distances)
+    prepare_distances(draft, encoder, reads_types=reads_types)
     states = _embedded(draft, encoder, reads_types=reads_types)
-    reads_mean = encoder.head.reads == "mean"
-    full = encoder.layers if reads_mean else encoder.layers[:-1]
+    reads = encoder.head.reads
+    full = encoder.layers[:-1] if reads == "first" else encoder.layers
     for number, layer in enumerate(full):
-        found = attended_by_all(draft, layer, states, heads=encoder.heads, name=f"layers.{number}.attention")
+        found = attended_by_all(draft, encoder, layer, states, name=f"layers.{number}.attention")
         states = _fed_forward(draft, encoder, layer, states, found, name=f"layers.{number}")
-    if reads_mean:
-        _classify(draft, encoder.head, _mean_state(draft, states))
-    else:
+    if reads == "first":
         first, name = _first_tokens(draft, states), f"layers.{len(full)}"
         last = encoder.layers[-1]
-        found = attended_by_first(draft, last, states, first, heads=encoder.heads, name=f"{name}.attention")
-        _classify(draft, encoder.head, _fed_forward(draft, encoder, last, first, found, name=name))
+        found = attended_by_first(draft, encoder, last, states, first, name=f"{name}.attention")
+        states = _fed_forward(draft, encoder, last, first, found, name=name)
+    else:
+        states = _mean_state(draft, states) if reads == "mean" else _last_state(draft, states)
+    _classify(draft, encoder.head, states)
     return _model(draft, classes=len(encoder.head.classes.bias), reads_types=reads_types)
 
 
@@ -119,16 +126,30 @@ def _embedded(draft: GraphBuilder, encoder: EncoderWeights, *, reads_types: bool
     """(rows · tokens, width): the normalised sum of the vectors of word, position and type."""
     draft.add("Where", ["inside", "input_ids", "zero"], "words")
     draft.add("Gather", [draft.constant(EMBEDDINGS, encoder.words), "words"], "word_vectors")
-    only_type = encoder.types[0] if encoder.types is not None and not reads_types else np.float32(0)
-    places = _placed(draft, draft.constant("positions", encoder.positions + only_type), unplaced=encoder.unplaced)
-    vectors = draft.add("Add", ["word_vectors", places], "vectors")
+    vectors = _with_places(draft, encoder, only_type=not reads_types)
     if reads_types and encoder.types is not None:
         draft.add("Where", ["inside", "type_ids", "zero"], "types")
         draft.add("Gather", [draft.constant("type_table", encoder.types), "types"], "type_vectors")
         vectors = draft.add("Add", [vectors, "type_vectors"], "typed_vectors")
     column = draft.add("Reshape", [vectors, draft.constant("vectors_shape", [-1, encoder.words.shape[1]])], "column")
-    states = draft.norm(column, encoder.norm, "embedded")
-    return states if encoder.projection is None else draft.linear(states, encoder.projection, "projected")
+    if encoder.projection is not None and encoder.projects_first:
+        column = draft.linear(column, encoder.projection, "projected")
+    states = column if encoder.norm is None else draft.norm(column, encoder.norm, "embedded")
+    if encoder.projection is None or encoder.projects_first:
+        return states
+    return draft.linear(states, encoder.projection, "projected")
+
+
+def _with_places(draft: GraphBuilder, encoder: EncoderWeights, *, only_type: bool) -> str:
+    """The word vectors with those of their positions, if there are any, and of the first type if it is the only one."""
+    first_type = encoder.types[0] if encoder.types is not None and only_type else None
+    if encoder.positions is not None:
+        table = encoder.positions if first_type is None else encoder.positions + first_type
+        places = _placed(draft, draft.constant("positions", table), unplaced=encoder.unplaced)
+        return draft.add("Add", ["word_vectors", places], "vectors")
+    if first_type is not None:
+        return draft.add("Add", ["word_vectors", draft.constant("first_type", first_type)], "vectors")
+    return "word_vectors"
 
 
 def _placed(draft: GraphBuilder, positions: str, *, unplaced: int | None) -> str:
@@ -161,16 +182,28 @@ def _mean_state(draft: GraphBuilder, states: str) -> str:
     return draft.add("Div", ["sum_of_states", "lengths_float"], "mean_state")
 
 
+def _last_state(draft: GraphBuilder, states: str) -> str:
+    """(rows · tokens, width) → (rows, width): the state of the last token of each row within its length."""
+    draft.add("Concat", ["shape", draft.constant("the_rest", [-1])], "shape_by_row", axis=0)
+    draft.add("Reshape", [states, "shape_by_row"], "states_by_row")
+    draft.add("Unsqueeze", ["is_last", draft.constant("axis_2", [2])], "is_last_3d")
+    draft.add("Where", ["is_last_3d", "states_by_row", draft.constant("nothing", 0.0)], "last_alone")
+    return draft.add("ReduceSum", ["last_alone", draft.constant("axis_1", [1])], "last_state", keepdims=0)
+
+
 def _fed_forward(
     draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, attended: str, *, name: str
 ) -> str:
     """States, and the result of attention for them → the layer's states."""
-    draft.add("Add", [draft.linear(attended, layer.attended, f"{name}.attended"), states], f"{name}.attended_sum")
-    middle = draft.norm(f"{name}.attended_sum", layer.attended_norm, f"{name}.middle")
-    inner = draft.linear(middle, layer.inner, f"{name}.inner")
+    own = layer.stored or name
+    found = draft.linear(attended, layer.attended, f"{name}.attended", stored=f"{own}.attended")
+    draft.add("Add", [found, states], f"{name}.attended_sum")
+    middle = draft.norm(f"{name}.attended_sum", layer.attended_norm, f"{name}.middle", stored=f"{own}.middle")
+    inner = draft.linear(middle, layer.inner, f"{name}.inner", stored=f"{own}.inner")
     active = draft.activation(inner, encoder.activation, f"{name}.active")
-    draft.add("Add", [draft.linear(active, layer.outer, f"{name}.outer"), middle], f"{name}.outer_sum")
-    return draft.norm(f"{name}.outer_sum", layer.outer_norm, f"{name}.states")
+    outer = draft.linear(active, layer.outer, f"{name}.outer", stored=f"{own}.outer")
+    draft.add("Add", [outer, middle], f"{name}.outer_sum")
+    return draft.norm(f"{name}.outer_sum", layer.outer_norm, f"{name}.states", stored=f"{own}.states")
 
 
 def _classify(draft: GraphBuilder, head: Head, states: str) -> None:
@@ -215,33 +248,45 @@ def _by_distance(draft: GraphBuilder, distances: Array) -> str:
     return draft.add("Gather", [draft.constant("distances", distances), "distance_column"], "by_distance", axis=1)
 
 
-def attended_by_all(draft: GraphBuilder, layer: Layer, states: str, *, heads: int, name: str) -> str:
+def attended_by_all(draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, *, name: str) -> str:
     """(rows · tokens, width) → (rows · tokens, width), all heads side by side."""
-    queries, keys, values = _by_head(draft, [_scaled(layer, heads), layer.key, layer.value], states, heads, name)
-    return _attended(draft, queries, keys, values, mask="mask", name=name)
+    heads = encoder.heads
+    parts = {"query": _scaled(encoder, layer), "key": layer.key, "value": layer.value}
+    queries, keys, values = _by_head(draft, parts, states, heads, name, stored=layer.stored)
+    return _attended(draft, layer, queries, keys, values, of_first=False, name=name)
 
 
 def attended_by_first(
-    draft: GraphBuilder, layer: Layer, states: str, first_tokens: str, *, heads: int, name: str
+    draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, first_tokens: str, *, name: str
 ) -> str:
     """(rows · tokens, width), and (rows, width) of the first tokens → (rows, width)."""
-    query = draft.linear(first_tokens, _scaled(layer, heads), f"{name}.query")
+    heads = encoder.heads
+    stored = f"{layer.stored}.query" if layer.stored else ""
+    query = draft.linear(first_tokens, _scaled(encoder, layer), f"{name}.query", stored=stored)
     one_each = draft.constant(f"{name}.one_each", [-1, heads, 1, len(layer.query.bias) // heads])
     queries = draft.add("Reshape", [query, one_each], f"{name}.queries")
-    keys, values = _by_head(draft, [layer.key, layer.value], states, heads, name)
-    of_first = draft.add("Gather", ["mask", draft.constant("first_place", [0])], "mask_of_first", axis=2)
-    return _attended(draft, queries, keys, values, mask=of_first, name=name)
+    keys, values = _by_head(draft, {"key": layer.key, "value": layer.value}, states, heads, name, stored=layer.stored)
+    draft.add("Gather", ["mask", draft.constant("first_place", [0])], "mask_of_first", axis=2)
+    return _attended(draft, layer, queries, keys, values, of_first=True, name=name)
 
 
-def _scaled(layer: Layer, heads: int) -> Linear:
-    """The query with the scale of all scores, 1 / √(width of a head), in its weights."""
-    factor = np.float32((len(layer.query.bias) // heads) ** -0.5)
+def _scaled(encoder: EncoderWeights, layer: Layer) -> Linear:
+    """The query with the scale of all scores, 1 / √(width of a head · products in a score), in its weights."""
+    factor = np.float32((len(layer.query.bias) // encoder.heads * encoder.score_terms) ** -0.5)
     return Linear(layer.query.weight * factor, layer.query.bias * factor)
 
 
-def _by_head(draft: GraphBuilder, parts: Sequence[Linear], states: str, heads: int, name: str) -> list[str]:
-    """Each part as (rows, heads, tokens, width of a head); one product for all of them."""
-    weights, biases = [part.weight for part in parts], [part.bias for part in parts]
+def _by_head(
+    draft: GraphBuilder, parts: Mapping[str, Linear], states: str, heads: int, name: str, *, stored: str
+) -> list[str]:
+    """Each part as (rows, heads, tokens, width of a head); one product for all of them, or one for each where layers
+    share their weights: the last layer has no product for all queries, and would need weights of its own."""
+    if stored:
+        return [
+            _one_by_head(draft, draft.linear(states, part, f"{name}.{one}", stored=f"{stored}.{one}"), part, heads)
+            for one, part in parts.items()
+        ]
+    weights, biases = [part.weight for part in parts.values()], [part.bias for part in parts.values()]
     joined = draft.linear(states, Linear(np.concatenate(weights, axis=1), np.concatenate(biases)), f"{name}.joined")
     split_up = draft.constant(f"{name}.split_up", [len(parts) * heads, len(biases[0]) // heads])
     shape = draft.add("Concat", ["shape", split_up], f"{name}.shape", axis=0)
@@ -250,11 +295,22 @@ def _by_head(draft: GraphBuilder, parts: Sequence[Linear], states: str, heads: i
     return draft.split(f"{name}.by_head", [heads] * len(parts), f"{name}.parts", axis=1)
 
 
-def _attended(draft: GraphBuilder, queries: str, keys: str, values: str, *, mask: str, name: str) -> str:
-    """softmax(queries · keysᵀ + mask) · values, all heads side by side."""
+def _one_by_head(draft: GraphBuilder, states: str, part: Linear, heads: int) -> str:
+    """(rows · tokens, width) → (rows, heads, tokens, width of a head)."""
+    split_up = draft.constant(f"{states}.split_up", [heads, len(part.bias) // heads])
+    shape = draft.add("Concat", ["shape", split_up], f"{states}.shape", axis=0)
+    draft.add("Reshape", [states, shape], f"{states}.by_token")
+    return draft.add("Transpose", [f"{states}.by_token"], f"{states}.by_head", perm=[0, 2, 1, 3])
+
+
+def _attended(
+    draft: GraphBuilder, layer: Layer, queries: str, keys: str, values: str, *, of_first: bool, name: str
+) -> str:
+    """softmax(queries · keysᵀ + what distances add + mask) · values, all heads side by side."""
     draft.add("Transpose", [keys], f"{name}.keys_turned", perm=[0, 1, 3, 2])
     draft.add("MatMul", [queries, f"{name}.keys_turned"], f"{name}.scores")  # (rows, heads, query tokens, tokens)
-    draft.add("Add", [f"{name}.scores", mask], f"{name}.masked")
+    scores = with_distances(draft, layer.relative, queries, keys, f"{name}.scores", of_first=of_first, name=name)
+    draft.add("Add", [scores, "mask_of_first" if of_first else "mask"], f"{name}.masked")
     draft.add("Softmax", [f"{name}.masked"], f"{name}.shares", axis=-1)
     draft.add("MatMul", [f"{name}.shares", values], f"{name}.found_by_head")
     draft.add("Transpose", [f"{name}.found_by_head"], f"{name}.found_by_token", perm=[0, 2, 1, 3])

@@ -6,7 +6,8 @@ import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from limbeck.export.graph_parts import EMBEDDINGS, Arrays, node
-from limbeck.export.int8 import CONTRIB, STORED_LIMIT, WEIGHT_LIMIT, int8_lookup, quantised
+from limbeck.export.int8 import CONTRIB, STORED_LIMIT, WEIGHT_LIMIT, dequantised, int8_lookup, quantised
+from limbeck.export.relative_scores import BY_HEAD
 from limbeck.export.transformer_graph import HEAD
 
 STATE_LIMIT, ZERO = 127, 128  # states are bytes from 1 to 255
@@ -25,14 +26,19 @@ def transformer_int8(model: ModelProto) -> ModelProto:
     DynamicQuantizeMatMul has one scale for all tokens of a batch: it takes a seventh less time, but a few tokens have
     values many times larger than the others, and on a fine-tuned network the mean error of a logit was twice as large.
     So a row's logits do not depend on the other rows of its batch, except for the rounding of the last digit. Norms,
-    the products of states with states and the head stay fp32.
+    the products of states with states and the head stay fp32; so do DeBERTa's and XLNet's with distances, whose vectors
+    are stored in a byte a number and become floats when the file is loaded.
     """
     weights = {part.input[1] for part in model.graph.node if _is_product(part)}
     arrays: Arrays = dict(CONSTANTS)
     for tensor in model.graph.initializer:
         arrays |= _stored(tensor.name, numpy_helper.to_array(tensor), weights=weights)
+    of_distances = [part.name for part in model.graph.initializer if part.name.endswith(BY_HEAD)]
     graph = helper.make_graph(
-        [replacement for part in model.graph.node for replacement in _replacement(part)],
+        [
+            *(part for name in of_distances for part in dequantised(name)),
+            *(replacement for part in model.graph.node for replacement in _replacement(part)),
+        ],
         model.graph.name,
         inputs=model.graph.input,
         outputs=model.graph.output,
@@ -50,7 +56,7 @@ def _is_product(part: NodeProto) -> bool:
 
 def _stored(name: str, array: npt.NDArray[np.float32], *, weights: set[str]) -> Arrays:
     """The constants that replace this one in the int8 graph."""
-    if name == EMBEDDINGS:
+    if name == EMBEDDINGS or name.endswith(BY_HEAD):
         integers, scale = quantised(array, limit=STORED_LIMIT)
         return {f"{name}.int8": integers, f"{name}.scale": scale}  # (words, width), (words, 1)
     if name in weights:

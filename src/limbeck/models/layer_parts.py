@@ -76,6 +76,22 @@ DEBERTA_V2 = Family(
     classes="classifier",
 )
 
+ALBERT = Family(
+    layers="encoder.albert_layer_groups",  # each is one layer, which is used for several in a row
+    parts=LayerParts(
+        query="albert_layers.0.attention.query",
+        key="albert_layers.0.attention.key",
+        value="albert_layers.0.attention.value",
+        attended="albert_layers.0.attention.dense",
+        attended_norm="albert_layers.0.attention.LayerNorm",
+        inner="albert_layers.0.ffn",
+        outer="albert_layers.0.ffn_output",
+        outer_norm="albert_layers.0.full_layer_layer_norm",
+    ),
+    dense="albert.pooler",
+    classes="classifier",
+)
+
 # Keys are the model_type of a config.
 FAMILIES: dict[str, Family] = {
     "bert": BERT,
@@ -87,12 +103,23 @@ FAMILIES: dict[str, Family] = {
     "distilbert": DISTILBERT,
     "mpnet": MPNET,
     "deberta-v2": DEBERTA_V2,
+    "albert": ALBERT,
 }
 
 
 def layers_of(model: Any) -> list[nn.Module]:
-    """The layers of a model of one of these families, lowest first."""
+    """The layers of a model of one of these families, lowest first; a layer that is used several times once."""
     return list(model.base_model.get_submodule(FAMILIES[model.config.model_type].layers))
+
+
+def own_layers(config: Any) -> int:
+    """The number of layers with weights of their own: an ALBERT uses each of its groups for several layers."""
+    return int(getattr(config, "num_hidden_groups", 0) or config.num_hidden_layers)
+
+
+def group_of(layer: int, *, layers: int, groups: int) -> int:
+    """Which group of shared weights a layer uses: the same number of layers in a row for each, as in ALBERT."""
+    return int(layer / (layers / groups))
 
 
 def module_at(model: Any, name: str) -> Any:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from limbeck.errors import LayersUnreadable
-from limbeck.models.layer_parts import FAMILIES, layers_of
+from limbeck.models.layer_parts import FAMILIES, group_of, layers_of
 
 QUERY, KEY, VALUE = KINDS = ("query", "key", "value")
 
@@ -65,9 +65,12 @@ class LayerReader:
             raise LayersUnreadable(family=kind, known=list(FAMILIES))
         parts = FAMILIES[kind].parts
         self._hooks.append(self._model.register_forward_pre_hook(self._clear))
-        for number, layer in enumerate(layers_of(self._model)):
+        layers = layers_of(self._model)
+        used = [group_of(number, layers=self.layers, groups=len(layers)) for number in range(self.layers)]
+        for group, layer in enumerate(layers):
+            numbers = [number for number in range(self.layers) if used[number] == group]
             for name in KINDS:
-                self._capture(layer.get_submodule(getattr(parts, name)), (name, number))
+                self._capture(layer.get_submodule(getattr(parts, name)), name, numbers)
         return self
 
     def __exit__(
@@ -98,8 +101,12 @@ class LayerReader:
     def _clear(self, *_: Any) -> None:
         self._captured.clear()
 
-    def _capture(self, projection: nn.Module, place: tuple[str, int]) -> None:
+    def _capture(self, projection: nn.Module, name: str, numbers: list[int]) -> None:
+        """Of the layers with these numbers, which are called in this order; DeBERTa calls it again, for positions."""
+
         def keep(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
-            self._captured.setdefault(place, output)  # DeBERTa calls it again, for its positions
+            number = next((number for number in numbers if (name, number) not in self._captured), None)
+            if number is not None:
+                self._captured[name, number] = output
 
         self._hooks.append(projection.register_forward_hook(keep))

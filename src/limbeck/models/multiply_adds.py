@@ -9,8 +9,12 @@ from typing import Any
 
 Config = Mapping[str, Any]  # the content of config.json
 
-# Families whose layers are built like BERT's. XLNet and DeBERTa also multiply with positions, and are not included.
-LIKE_BERT = ("bert", "roberta", "xlm-roberta", "camembert", "mpnet", "electra", "albert")
+# Families whose layers are built like BERT's; DeBERTa's and XLNet's also multiply with distances.
+LIKE_BERT = ("bert", "roberta", "xlm-roberta", "camembert", "mpnet", "electra", "albert", "deberta-v2", "xlnet")
+NAMES = {
+    "distilbert": {"hidden_size": "dim", "num_hidden_layers": "n_layers", "intermediate_size": "hidden_dim"},
+    "xlnet": {"hidden_size": "d_model", "num_hidden_layers": "n_layer", "intermediate_size": "d_inner"},
+}
 
 
 def transformer_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int, exported: bool) -> int | None:
@@ -47,10 +51,10 @@ def mean_encoder_multiply_adds(config: Config, *, tokens: Sequence[int], classes
 
 def shape_of(config: Config) -> Config | None:
     """The sizes under the same keys for every family whose layers are built like BERT's; None for any other."""
-    if config["model_type"] == "distilbert":
-        names = {"hidden_size": "dim", "num_hidden_layers": "n_layers", "intermediate_size": "hidden_dim"}
-        return {name: config[own] for name, own in names.items()}
-    return config if config["model_type"] in LIKE_BERT else None
+    family = config["model_type"]
+    if family in NAMES:
+        return {"model_type": family, **{name: config[own] for name, own in NAMES[family].items()}}
+    return config if family in LIKE_BERT else None
 
 
 def layers(config: Config, *, tokens: int, exported: bool) -> int:
@@ -61,10 +65,34 @@ def layers(config: Config, *, tokens: int, exported: bool) -> int:
     """
     count, d, inner = (int(config[name]) for name in ("num_hidden_layers", "hidden_size", "intermediate_size"))
     of_layer = 4 * tokens * d**2 + 2 * tokens**2 * d + 2 * tokens * d * inner
-    of_last = 2 * tokens * d**2 + 2 * d**2 + 2 * tokens * d + 2 * d * inner if exported else of_layer
+    of_layer += distances(config, tokens=tokens, asking=tokens, exported=exported)
+    of_last = of_layer
+    if exported and config["model_type"] != "xlnet":  # which reads the last token of each row, so all are computed
+        of_last = 2 * tokens * d**2 + 2 * d**2 + 2 * tokens * d + 2 * d * inner
+        of_last += distances(config, tokens=tokens, asking=1, exported=True)
     embedding = int(config.get("embedding_size", d))
     projection = tokens * embedding * d if embedding != d else 0  # ELECTRA's and ALBERT's word vectors are narrower
     return projection + (count - 1) * of_layer + of_last
+
+
+def distances(config: Config, *, tokens: int, asking: int, exported: bool) -> int:
+    """What a layer multiplies with distances, for so many `asking` tokens of all.
+
+    DeBERTa, for E entries: d·E for every query, and d·E for every key; in PyTorch also d²·E for the vectors of the
+    entries, once for either, which an exported file has as constants. XLNet: 2n distances, d² for the vector of each, d
+    for each query and distance; 2d for each query and the type of a token.
+    """
+    d = int(config["hidden_size"])
+    if config["model_type"] == "xlnet":
+        return 2 * tokens * d**2 + 2 * tokens**2 * d + 2 * tokens * d
+    if config["model_type"] != "deberta-v2" or not config.get("relative_attention"):
+        return 0
+    most = config.get("max_relative_positions", -1)
+    most = most if most > 0 else config["max_position_embeddings"]
+    entries = 2 * int(config["position_buckets"] if config.get("position_buckets", -1) > 0 else most)
+    kinds = set(config.get("pos_att_type") or ())
+    products = asking * ("c2p" in kinds) + tokens * ("p2c" in kinds)
+    return products * d * entries + (0 if exported else len(kinds & {"c2p", "p2c"}) * entries * d**2)
 
 
 def attends(config: Config) -> bool:

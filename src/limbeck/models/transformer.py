@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from transformers import (
+    AlbertConfig,
     AutoModelForSequenceClassification,
     BertConfig,
     DistilBertConfig,
@@ -19,15 +20,18 @@ from limbeck.models.size import position_count
 from limbeck.models.transformer_start import start_from_teacher
 from limbeck.recipe.student import LAYERS, Transformer
 
-# Families whose layers can be dropped one by one and exported. ALBERT has one layer that it uses many times.
-STUDENT_FAMILIES = ("bert", "roberta", "xlm-roberta", "electra", "distilbert", "mpnet")
+# Families whose layers can be dropped one by one and exported. ALBERT has one layer that it uses many times: fewer of
+# these uses are a smaller ALBERT.
+STUDENT_FAMILIES = ("bert", "roberta", "xlm-roberta", "electra", "distilbert", "mpnet", "albert")
 COUNTED_FROM_PADDING = ("roberta", "xlm-roberta")  # their positions begin after the id of padding
 WIDTH, HEADS, INNER_SIZE = 312, 12, 1200  # TinyBERT-4's, used if there is no teacher to copy from
 HEAD_WIDTH = 64
 POSITIONS = 512
+NARROW = 128  # ALBERT's word vectors, at most
 DROPOUTS = (
     *("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"),
     *("dropout", "attention_dropout", "seq_classif_dropout"),  # DistilBERT's
+    "classifier_dropout_prob",  # ALBERT's
 )
 
 
@@ -131,16 +135,24 @@ def student_config(
             attention_dropout=section.dropout,
             seq_classif_dropout=section.dropout,
         )
-    return BertConfig(
+    sizes = {
         **tokens,
-        hidden_size=shape.width,
-        num_hidden_layers=shape.layers,
-        num_attention_heads=shape.heads,
-        intermediate_size=shape.inner_size,
-        hidden_act=activation,
-        hidden_dropout_prob=section.dropout,
-        attention_probs_dropout_prob=section.dropout,
-        layer_norm_eps=getattr(theirs, "layer_norm_eps", 1e-12),
+        "hidden_size": shape.width,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": shape.inner_size,
+        "hidden_act": activation,
+        "hidden_dropout_prob": section.dropout,
+        "attention_probs_dropout_prob": section.dropout,
+        "layer_norm_eps": getattr(theirs, "layer_norm_eps", 1e-12),
+    }
+    if family != "albert":
+        return BertConfig(**sizes)
+    return AlbertConfig(
+        **sizes,
+        embedding_size=section.embedding_size or min(NARROW, shape.width),
+        num_hidden_groups=section.layer_groups,
+        classifier_dropout_prob=section.dropout,
     )
 
 
@@ -154,6 +166,10 @@ def _like_teacher(
         config.max_position_embeddings += pad_token_id - theirs.pad_token_id
     if getattr(theirs, "embedding_size", None) == theirs.hidden_size:
         config.embedding_size = shape.width
+    if config.model_type == "albert":
+        config.embedding_size = section.embedding_size or theirs.embedding_size
+        groups = section.layer_groups if section.shares_layers else theirs.num_hidden_groups
+        config.num_hidden_groups = min(groups, shape.layers)
     config.vocab_size, config.pad_token_id = vocab_size, pad_token_id
     config.num_hidden_layers, config.num_attention_heads = shape.layers, shape.heads
     config.hidden_size = shape.width

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.export.teacher import export_teacher
+from limbeck.export.teacher import can_be_exported, export_teacher
 from limbeck.judging.answers import judged_rows
 from limbeck.judging.cascade import cascade
 from limbeck.judging.rival import NAME, RivalFolder, make_rival
@@ -253,6 +254,7 @@ def _candidate_facts(candidate: Candidate) -> dict[str, Any]:
         "parameters": facts.parameters,
         "parameters_without_embeddings": facts.parameters_without_embeddings,
         "size_mb": candidate.shipped.size_mb(),
+        **_pruned(candidate),
         "folder": f"{folder.parent.name}/{folder.name}",  # within the run
         **({"remarks": remarks} if (remarks := _remarks(candidate)) else {}),
     }
@@ -261,7 +263,18 @@ def _candidate_facts(candidate: Candidate) -> dict[str, Any]:
 def _remarks(candidate: Candidate) -> list[str]:
     """What was found out about its students while they were trained."""
     weak = {seed: student.facts.near_chance for seed, student in candidate.students.items()}
-    return [f"hardly better on dev than guessing, seed {seed}: {why}" for seed, why in weak.items() if why]
+    found = [f"hardly better on dev than guessing, seed {seed}: {why}" for seed, why in weak.items() if why]
+    if pruned := _pruned(candidate):
+        sizes = f"packed (zip) it has {pruned['packed_mb']:.2f} MB, and unpacked as many as without"
+        found.append(f"{pruned['sparsity']:.1%} of its weights are zero: {sizes}")
+    return found
+
+
+def _pruned(candidate: Candidate) -> dict[str, float]:
+    """The share of zeros in its weights, averaged over seeds, and the size of its folder in a zip file; empty if it
+    was not pruned."""
+    shares = [one.facts.sparsity for one in candidate.students.values() if one.facts.sparsity is not None]
+    return {"sparsity": mean(shares), "packed_mb": candidate.shipped.packed_mb()} if shares else {}
 
 
 def _corpus_facts(corpus: Corpus) -> dict[str, Any]:
@@ -274,17 +287,24 @@ FOLDER = "exports/teacher-int8"
 
 @contextmanager
 def int8_teacher(
-    section: Evaluation, teacher: TeacherFolder, corpus: Corpus, run: RunFolder, *, kept: ModelFolder | None = None
+    section: Evaluation,
+    teacher: TeacherFolder,
+    corpus: Corpus,
+    run: RunFolder,
+    *,
+    kept: ModelFolder | None = None,
+    members: Sequence[TeacherFolder] = (),
 ) -> Iterator[ModelFolder | None]:
     """The teacher as an int8 file, removed at the end: it is as large as the rest of the run, and is not shipped.
 
-    If it is `kept` under models/, that one. None if the recipe does not ask for it or the teacher is not an encoder.
+    If it is `kept` under models/, that one. None if the recipe does not ask for it, or the teacher is no encoder,
+    nor several of them.
     """
     folder = run.folder / FOLDER
     try:
         if section.teacher_int8 and kept is not None:
             yield kept
-        elif section.teacher_int8 and teacher.is_encoder:
+        elif section.teacher_int8 and can_be_exported(teacher, members):
             yield export_teacher(
                 teacher,
                 language=corpus.language,
@@ -293,6 +313,7 @@ def int8_teacher(
                 out=folder,
                 key=Key(section={"precision": "int8"}, inputs={"teacher": teacher.fingerprint}),
                 reporter=run.reporter,
+                members=members,
             )
         else:
             yield None

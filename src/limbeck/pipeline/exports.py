@@ -15,7 +15,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import SEARCHED, RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.distillation.finished import Role
+from limbeck.distillation.student_files import Role
 from limbeck.errors import ArtifactError
 from limbeck.export.blend import export_blend
 from limbeck.export.parity import ExportRefused

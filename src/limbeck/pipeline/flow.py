@@ -177,7 +177,7 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder, run
     if until == Stage.DISTILLATION:
         return
     exports = exports_of(recipe, corpus, labels, students, run, foreign=foreign.dev)
-    kept = kept_teacher_of(recipe, corpus, teachers.teacher, labels, run)
+    kept = kept_teacher_of(recipe, corpus, teachers.teacher, labels, run, members=teachers.folders)
     if until == Stage.EXPORT:
         return
     report = _report(recipe, name, corpus, chosen_text, teachers, labels, exports, run, kept=kept, foreign=foreign.test)
@@ -219,7 +219,7 @@ def _report(
     rival = rival_of(recipe, corpus, run)
 
     def make(out: Path, key: Key) -> None:
-        with int8_teacher(recipe.evaluation, teacher, corpus, run, kept=kept) as file:
+        with int8_teacher(recipe.evaluation, teacher, corpus, run, kept=kept, members=members) as file:
             evaluate(
                 recipe.evaluation,
                 corpus=corpus,

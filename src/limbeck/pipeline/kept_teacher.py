@@ -1,6 +1,7 @@
 """The teacher as a model that stays: an int8 file under models/, for a cascade without PyTorch."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.export.profile import FORM, answers_fingerprint, profile_rows
-from limbeck.export.teacher import export_teacher
+from limbeck.export.teacher import can_be_exported, export_teacher
 from limbeck.recipe.recipe import Recipe
 from limbeck.timing.costs import int8_agreement
 from limbeck.training.temperature import fitted_temperature
@@ -27,12 +28,18 @@ def names_to_keep(recipe: Recipe) -> list[str]:
 
 
 def kept_teacher_of(
-    recipe: Recipe, corpus: Corpus, teacher: TeacherFolder, labels: TeacherLabels, run: RunFolder
+    recipe: Recipe,
+    corpus: Corpus,
+    teacher: TeacherFolder,
+    labels: TeacherLabels,
+    run: RunFolder,
+    *,
+    members: Sequence[TeacherFolder] = (),
 ) -> ModelFolder | None:
     """The teacher as a model of its own, if the recipe asks for it and there can be one; a note says why not."""
     if recipe.export.teacher == "none":
         return None
-    if not teacher.is_encoder:
+    if not can_be_exported(teacher, members):
         run.reporter.note(f"  the teacher is not kept as a model: it is of the kind '{teacher.facts.kind}'")
         return None
     section = {"precision": "int8", "calibrate": recipe.export.calibrate}
@@ -44,7 +51,7 @@ def kept_teacher_of(
     }
 
     def make(out: Path, key: Key) -> None:
-        _export(recipe, corpus, teacher, labels, run, out=out, key=key)
+        _export(recipe, corpus, teacher, labels, run, out=out, key=key, members=members)
 
     return run.step(
         f"models/{KEPT_TEACHER}", kind="model", key=Key(section=section, inputs=inputs), load=_if_there, make=make
@@ -64,6 +71,7 @@ def _export(
     *,
     out: Path,
     key: Key,
+    members: Sequence[TeacherFolder],
 ) -> None:
     """Write it if it gives the teacher's labels on dev; otherwise there is none, also none of an earlier teacher.
 
@@ -80,6 +88,7 @@ def _export(
             out=place,
             key=key,
             reporter=run.reporter,
+            members=members,
             temperature=_temperature(corpus, labels) if recipe.export.calibrate and corpus.task.has_classes else 1.0,
         )
         if made is not None and _is_the_teacher(made, corpus, labels, run):

@@ -14,8 +14,8 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
-from limbeck.distillation.finished import Role
 from limbeck.distillation.run import Checkpoint, Origins, train_student
+from limbeck.distillation.student_files import Role
 from limbeck.distillation.terms.custom import custom_files
 from limbeck.distillation.transductive import train_transductive
 from limbeck.kinds import STUDENT_KINDS

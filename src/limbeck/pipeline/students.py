@@ -11,10 +11,10 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
-from limbeck.distillation.finished import Role
 from limbeck.distillation.graph_vocabulary import build_graph_vocabulary
 from limbeck.distillation.ngram_vocabulary import build_ngram_vocabulary
 from limbeck.distillation.size_limit import SizeLimit
+from limbeck.distillation.student_files import Role
 from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
 from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.export.graphs import graph_of, int8_of

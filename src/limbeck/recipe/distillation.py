@@ -8,6 +8,7 @@ from limbeck.recipe.base import Section
 from limbeck.recipe.decisions import decides, decides_nothing
 from limbeck.recipe.kinds import Loss
 from limbeck.recipe.losses import LogitMse, Need, needs_of
+from limbeck.recipe.pruning import Pruning
 from limbeck.recipe.teacher import Keep, Precision
 
 
@@ -80,6 +81,9 @@ class Distillation(Section):
     is less sure of texts that belong to no class. They come from where `[export.abstain]`, which is needed, has foreign
     rows: half of the rows labelled as out of scope, a third of the texts of files, and general text where these are too
     few. The threshold is neither fitted nor judged on them. Default: none."""
+    pruning: Pruning | None = None
+    """The `[distillation.pruning]` table: weights that become zero in the last training stage. Also for the baseline,
+    so that both are compared as they are used. Default: none."""
     losses: Annotated[list[Loss], decides("students")] = Field(default=[LogitMse(kind="logit_mse")], min_length=1)
     """The objective: a weighted sum. Not used with `stages`."""
     stages: Annotated[list[TrainingStage], decides("students")] = []

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from limbeck.recipe.base import Section
 from limbeck.recipe.schedule import Number, PositiveNumber
 
-Need = Literal["labels", "logits", "features", "layers"]
+Need = Literal["labels", "logits", "features", "layers", "rows"]
 Weight = Number
 Temperature = PositiveNumber
 TwoLayers = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
@@ -71,6 +71,22 @@ class SoftTargets(AnyLoss):
     """The kind of loss."""
     temperature: Temperature = 2.0
     """Both distributions are softened by it; the T² keeps the gradient's size."""
+    row_temperatures: Literal["flsw", "cwsm"] | None = None
+    """Temperatures that follow the logits, around `temperature`, as TextBrewer has them: lower for rows on which
+    student and teacher disagree more than on average ("flsw"), or of which the student is less sure ("cwsm"). Default:
+    the same for all rows."""
+    spread: float = Field(default=1.0, gt=0)
+    """With row_temperatures: how far they go from `temperature` (β in TextBrewer)."""
+    power: float = Field(default=1.0, gt=0)
+    """With "flsw": its exponent (γ in TextBrewer)."""
+
+    @model_validator(mode="after")
+    def _spread_is_read(self) -> Self:
+        if self.spread != 1.0 and self.row_temperatures is None:
+            raise ValueError('`spread` needs row_temperatures = "flsw" or "cwsm": set that, or remove `spread`')
+        if self.power != 1.0 and self.row_temperatures != "flsw":
+            raise ValueError('`power` needs row_temperatures = "flsw": set that, or remove `power`')
+        return self
 
 
 class JensenShannon(AnyLoss):
@@ -147,82 +163,6 @@ class Ranking(AnyLoss):
     """The kind of loss."""
     margin: float = Field(default=0.0, ge=0)
     """Pairs of rows count whose scores differ by more than this for the teacher, in standard deviations."""
-
-
-class FeatureLoss(AnyLoss):
-    """A loss on one vector per text, which is stored with the teacher's labels."""
-
-    needs: ClassVar[frozenset[Need]] = frozenset({"features"})
-
-
-class Hint(FeatureLoss):
-    """Mean squared error between the student's features, through a learned projection, and the teacher's (FitNets,
-    Romero et al. 2015)."""
-
-    kind: Literal["hint"]
-    """The kind of loss."""
-    weight: Weight = 1.0
-    """Weight of this loss in the sum."""
-
-
-class FeatureCosine(FeatureLoss):
-    """One minus the cosine between the student's features, through a learned projection, and the teacher's."""
-
-    kind: Literal["feature_cosine"]
-    """The kind of loss."""
-
-
-class Spkd(FeatureLoss):
-    """Similarity-preserving distillation (Tung & Mori 2019): rows of a batch that are similar for the teacher should
-    be similar for the student. Widths may differ. It depends on the batch size."""
-
-    kind: Literal["spkd"]
-    """The kind of loss."""
-    weight: Weight = 3000.0
-    """Weight of this loss in the sum (γ in the paper)."""
-
-
-class Rkd(FeatureLoss):
-    """Relational distillation (Park et al. 2019): distances between two rows, and angles between three."""
-
-    kind: Literal["rkd"]
-    """The kind of loss."""
-    distance_weight: float = Field(default=25.0, ge=0)
-    """Weight of the distances."""
-    angle_weight: float = Field(default=50.0, ge=0)
-    """Weight of the angles; their memory grows with the third power of the batch size."""
-
-
-class FactorTransfer(FeatureLoss):
-    """Factor transfer (Kim et al. 2018): a paraphraser compresses the teacher's features, and the student's
-    features, translated, should match."""
-
-    kind: Literal["factor_transfer"]
-    """The kind of loss."""
-    weight: Weight = 1.0
-    """Weight of this loss in the sum. The loss is summed over factors; a mean over factors, as in other
-    implementations, would need a weight of hundreds."""
-    factor_share: float = Field(default=0.5, gt=0, le=1)
-    """Width of the factors as a share of the teacher's width (k in the paper)."""
-    power: Literal[1, 2] = 1
-    """1 for the sum of absolute differences (the paper's choice), 2 for the length of the difference."""
-    paraphraser_epochs: int = Field(default=10, ge=1)
-    """Passes over the teacher's features when the paraphraser is trained."""
-
-
-class Pkt(FeatureLoss):
-    """Probabilistic knowledge transfer (Passalis & Tefas 2018): how likely rows of a batch are neighbours."""
-
-    kind: Literal["pkt"]
-    """The kind of loss."""
-
-
-class Vid(FeatureLoss):
-    """Variational information distillation (Ahn et al. 2019): the teacher's features as a Gaussian around the projected
-    student's, with a learned variance for each."""
-
-    kind: Literal["vid"]
-    """The kind of loss."""
 
 
 class LayerLoss(AnyLoss):

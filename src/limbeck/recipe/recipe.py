@@ -20,7 +20,7 @@ from limbeck.recipe.no_teacher import on_labels_alone, refuse_what_needs_a_teach
 from limbeck.recipe.scores import refuse_class_only
 from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, PairStudent, Transformer, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
-from limbeck.recipe.textgcn import refuse_other_graphs
+from limbeck.recipe.textgcn import TextGcn, refuse_other_graphs
 from limbeck.recipe.transfer import Transfer
 
 
@@ -244,6 +244,10 @@ class Recipe(Section):
                 f'student.vocabulary.kind = "{wanted}" uses the pieces of an encoder, but the teacher is not one'
             )
         refuse_other_graphs(self)
+        if self.distillation.pruning is not None and isinstance(self.student, TextGcn):
+            raise ValueError(
+                "a textgcn is a table that is computed when its training ends: remove distillation.pruning"
+            )
         self._classes_are_learned()
         if "layers" in self.distillation.needs:
             self._refuse_without_layers(self._asking_for("layers"))
@@ -268,6 +272,10 @@ class Recipe(Section):
             raise ValueError(
                 f"{', '.join(wrong)} {'need' if wrong[1:] else 'needs'} rows with one label, but "
                 "corpus.multi_label is true: use soft_targets or logit_mse, which support several labels"
+            )
+        if self.corpus.multi_label and any(getattr(one, "row_temperatures", None) for one in distillation.every_loss):
+            raise ValueError(
+                "soft_targets.row_temperatures needs rows with one label, but corpus.multi_label is true: remove it"
             )
 
     def _classes_are_learned(self) -> None:

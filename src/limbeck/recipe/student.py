@@ -9,6 +9,7 @@ from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.decisions import by_content, decides, fields_marked, has_effect_if
 from limbeck.recipe.files import GENERAL, general_folder, located_general
+from limbeck.recipe.student_vocabulary import NgramVocabulary, TransformerVocabulary, Vocabulary
 from limbeck.recipe.textgcn import TextGcn
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
@@ -20,38 +21,13 @@ VOCABULARY = decides("vocabulary", "sized_vocabulary")  # and students only thro
 LIMIT = decides("vocabulary", "sized_vocabulary", "report")  # only models within it can be the best
 WORDS_ARE_COMPARED = has_effect_if('`pairing` is "attend"')
 LAYERS = 4  # of a transformer, if nothing else says how many
+SHARING = "albert"  # the family whose layers share weights
 SHORTEST = 4  # input of a transformer: two special tokens of a text, three of a pair, and a token
 
 
 def source_kind(source: str) -> str:
     """ "teacher", "random", or "file" for a path."""
     return source if source in WITHOUT_FILE else "file"
-
-
-class Vocabulary(Section):
-    """The student's tokens, and their maximum number."""
-
-    kind: Literal["words", "pieces"] = "words"
-    """Whole words, or those of the teacher's word pieces that occur in the training text."""
-    path: Annotated[str | None, by_content()] = None
-    """A file with the words, one a line, the most important first; none are counted then (words only)."""
-    max_size: int = Field(default=30_000, ge=8)
-    """Maximum number of tokens; the most frequent ones are kept. There are fewer if the student would be larger than
-    its teacher."""
-    min_count: int = Field(default=2, ge=1)
-    """Least number of times that a token must occur in the training and transfer text."""
-    teacher_words: int = Field(default=0, ge=0)
-    """Number of words that are added although the training text lacks them: the first ones that the teacher's tokenizer
-    has as whole words, the frequent ones (words only, not for Chinese). Their vectors come from the teacher. With few
-    rows this helps with words that appear only in use, most if `tune_vectors` is false."""
-    general_words: int = Field(default=0, ge=0)
-    """The same from the general student that `student.start` names: its most frequent words, with its vectors, in place
-    of `teacher_words`."""
-    lowercase: bool = True
-    """Convert upper case to lower case (words only; pieces follow the teacher)."""
-    segmenter: Literal["longest_match", "jieba"] = "longest_match"
-    """How Chinese text is split into words, in training and in use (words only; not used for English). "longest_match":
-    by the vocabulary alone; "jieba": by jieba, which every user of the model then has to install."""
 
 
 class WordStudent(Section):
@@ -233,28 +209,6 @@ class Bag(PairStudent):
         )
 
 
-class NgramVocabulary(Section):
-    """The n-grams of a text, and the number of buckets that they are hashed into."""
-
-    kind: Literal["ngrams"] = "ngrams"
-    """Words, runs of words and parts of words, hashed: there is no list of them."""
-    words: int = Field(default=2, ge=1, le=5)
-    """Runs of up to this many words are n-grams."""
-    shortest: int = Field(default=2, ge=1)
-    """Characters of the shortest part of a word; its beginning and its end count as a character each."""
-    longest: int = Field(default=5, ge=0, le=10)
-    """Characters of the longest part of a word; 0: words only."""
-    max_size: int = Field(default=262_144, ge=8)
-    """Maximum number of buckets. There are fewer if train and transfer text have fewer n-grams, if the exported model
-    would be larger than about 8 MB in int8, or if the student would be larger than its teacher."""
-
-    @model_validator(mode="after")
-    def _parts_are_possible(self) -> Self:
-        if 0 < self.longest < self.shortest:
-            raise ValueError(f"longest must be at least shortest: {self.longest} is less than {self.shortest}")
-        return self
-
-
 class Ngrams(Section):
     """Hashed n-grams of words and characters, a vector for each, their weighted sum, the classes: a linear model, as
     fast as a bag and as good as TF-IDF with a linear classifier."""
@@ -285,24 +239,14 @@ class Ngrams(Section):
     """The `[student.vocabulary]` table."""
 
 
-class TransformerVocabulary(Section):
-    """The tokens of a transformer student."""
-
-    kind: Literal["teacher", "pieces"] = "teacher"
-    """All of the teacher's tokens, which losses on single tokens need; or those that occur in the training text."""
-    max_size: int = Field(default=30_000, ge=8)
-    """Maximum number of pieces; the most frequent ones are kept."""
-    min_count: int = Field(default=2, ge=1)
-    """Least number of times that a piece must occur in the training and transfer text."""
-
-
 class Transformer(Section):
     """A small transformer: TinyBERT's shape, DistilBERT's, or any other, initialised from layers of the teacher."""
 
     kind: Literal["transformer"]
     """The kind of student."""
-    family: Literal["teacher", "bert", "distilbert"] = "teacher"
-    """Architecture of the layers: the teacher's own, BERT's, or DistilBERT's (no token types, no pooler)."""
+    family: Literal["teacher", "bert", "distilbert", "albert"] = "teacher"
+    """Architecture of the layers: the teacher's own, BERT's, DistilBERT's (no token types, no pooler), or ALBERT's,
+    whose layers share weights and whose word vectors are narrow."""
     layers: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
     """Number of transformer layers. Default: 4, or those of the checkpoint in `start`."""
     width: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
@@ -311,6 +255,12 @@ class Transformer(Section):
     """Number of attention heads, which must divide the width. Default: the teacher's, or one per 64 of the width."""
     inner_size: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
     """Width of the feed-forward layers. Default: four times `width`."""
+    layer_groups: Annotated[int, SHAPE] = Field(default=1, ge=1)
+    """With family = "albert": layers with weights of their own, each of which is used for several layers in a row. 1:
+    all share the same weights, as in ALBERT; as many as `layers`: none share."""
+    embedding_size: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
+    """With family = "albert": width of the tables of words and positions, which are then projected to `width`. Default:
+    128, at most `width`; of an ALBERT as the teacher its own."""
     start: Annotated[Literal["teacher", "random"] | str, by_content()] = "teacher"
     """Initial weights. "teacher": layers and embeddings of the teacher if the widths are equal; otherwise its
     embeddings, reduced to their principal components, and random layers. "random": none. Or a checkpoint that was
@@ -320,7 +270,8 @@ class Transformer(Section):
         "uniform"
     )
     """Which layers of the teacher, or of the checkpoint, it starts from: evenly spaced (0, 2, 4, 7, 9, 11 for 6 of 12,
-    as DistilBERT does), the first ones, the last ones, or a list of their numbers from 0."""
+    as DistilBERT does), the first ones, the last ones, or a list of their numbers from 0. One for each of
+    `layer_groups`, if layers share weights."""
     max_size_mb: Annotated[float | None, LIMIT] = Field(default=None, gt=0)
     """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has
     int8, else of the fp32 one. Rare pieces are dropped until it fits, so `vocabulary.kind` must be "pieces". Default:
@@ -340,7 +291,7 @@ class Transformer(Section):
         if not isinstance(given, Mapping) or given.get("layers") is not None:
             return given
         listed = given.get("teacher_layers")
-        if isinstance(listed, list) and listed:
+        if isinstance(listed, list) and listed and given.get("family") != SHARING:
             return {**given, "layers": len(listed)}
         return {**given, "layers": LAYERS} if given.get("start", "teacher") in WITHOUT_FILE else given
 
@@ -348,13 +299,32 @@ class Transformer(Section):
     def _shape_is_possible(self) -> Self:
         if self.width and self.heads and self.width % self.heads:
             raise ValueError(f"heads must divide width: {self.width} is not a multiple of {self.heads}")
-        if isinstance(self.teacher_layers, list) and len(self.teacher_layers) != self.layers:
-            raise ValueError(
-                f"teacher_layers names {len(self.teacher_layers)} layers of the teacher for {self.layers} layers"
-            )
+        own, what = (self.layer_groups, "layer_groups") if self.shares_layers else (self.layers, "layers")
+        if isinstance(self.teacher_layers, list) and len(self.teacher_layers) != own:
+            raise ValueError(f"teacher_layers names {len(self.teacher_layers)} layers of the teacher for {own} {what}")
         if self.max_size_mb is not None and self.vocabulary.kind == "teacher":
             raise ValueError('max_size_mb drops rare tokens: set vocabulary.kind = "pieces"')
         return self
+
+    @model_validator(mode="after")
+    def _sharing_is_possible(self) -> Self:
+        if not self.shares_layers and (self.layer_groups != 1 or self.embedding_size is not None):
+            raise ValueError(f'layer_groups and embedding_size need family = "{SHARING}": set that, or remove them')
+        if self.layers is not None and self.layer_groups > self.layers:
+            raise ValueError(
+                f"layer_groups must not be more than layers: {self.layer_groups} is more than {self.layers}"
+            )
+        return self
+
+    @property
+    def shares_layers(self) -> bool:
+        """Whether layers use the same weights, and word vectors are narrow."""
+        return self.family == SHARING
+
+    @property
+    def fields_without_effect(self) -> frozenset[str]:
+        """What only a family with shared layers has."""
+        return frozenset() if self.shares_layers else frozenset({"layer_groups", "embedding_size"})
 
     @property
     def checkpoint(self) -> str | None:

@@ -19,6 +19,7 @@ CLS, SEP = FRAME_TOKENS = ("[CLS]", "[SEP]")
 ORDERS = {0: (*SPECIAL_TOKENS, CLS, SEP), 1: (CLS, PAD, SEP, UNK, MASK)}  # by the id of padding
 NO_TEACHER_TOKEN = -1
 NOTHING_BEFORE = "it puts no special token before a text"
+NOTHING_AFTER = "it puts no special token after a text"
 
 Frames = tuple[Frame, Frame]  # around one text, around two
 Framed = tuple[FramedTokenizer, list[int]]  # and for each token the teacher's id, −1 for none
@@ -31,18 +32,22 @@ def framed_teacher_tokenizer(
     mask_token: str | None,
     has_types: bool,
     form: Sequence[FormStep] = (),
+    reads: Literal["first", "last"] = "first",
 ) -> FramedTokenizer:
     """A teacher's tokenizer with all of its tokens and their ids, and its own frame around texts.
 
     Second texts have type 1 if they have it in the frame and `has_types` is true. The mask is renamed to "[MASK]".
     Every text is converted to the `form` before the normaliser sees it.
 
-    Raises TeacherTokensUnsupported if the frame has no token before a text, which a classifier could read.
+    Raises TeacherTokensUnsupported if the frame has no token before a text, which a classifier could read; after it,
+    for one that reads the last.
     """
     tokenizer = _read(tokenizer_json)
     frames = Frame.read_off(tokenizer, texts=1), Frame.read_off(tokenizer, texts=2)
-    if not frames[0].gaps[0]:
-        raise TeacherTokensUnsupported(reason=NOTHING_BEFORE, other_kind="pieces")
+    before, after = frames[0].gaps
+    if not (before if reads == "first" else after):
+        reason = NOTHING_BEFORE if reads == "first" else NOTHING_AFTER
+        raise TeacherTokensUnsupported(reason=reason, other_kind="pieces")
     state: Json = json.loads(tokenizer_json)
     if mask_token is not None:
         _rename(state, mask_token, MASK)

@@ -39,9 +39,11 @@ class Progress:
         """
         if self.best is None:
             return True
+        if (sparsity := sparsity_of(validation)) != sparsity_of(self.best):
+            return sparsity > sparsity_of(self.best)  # what is not pruned yet is no rival
         if keep == "best":
             return rank(validation) > rank(self.best)
-        so_far = [*([] if self.start is None else [self.start]), *self.history]
+        so_far = [one for one in [self.start, *self.history] if one is not None and sparsity_of(one) == sparsity]
         noise: float = validation["dev_noise"]
         return score_of(validation) >= max(map(score_of, so_far)) - 2 * noise
 
@@ -71,10 +73,17 @@ class Progress:
         several times the lowest, and dev has fallen far. Loss alone does not say so: its weights may be scheduled."""
         if len(self.history) < 2 or not is_judged(self.history[-1]):
             return False
-        *before, last = self.history
+        *before, last = [one for one in self.history if sparsity_of(one) == sparsity_of(self.history[-1])]
+        if not before:  # it may lose much when it is pruned, and go on
+            return False
         losses = [epoch["loss"] for epoch in before]
         fall = rank(self.best or last)[0] - rank(last)[0]
         return bool(last["loss"] >= max(losses[0], RISE * min(losses)) and fall >= FALL)
+
+
+def sparsity_of(entry: Mapping[str, Any]) -> float:
+    """The share of weights that had been pruned then."""
+    return float(entry.get("sparsity", 0.0))
 
 
 def is_judged(entry: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from limbeck.augmentation import tagging
 from limbeck.augmentation.pos_swap import tags_of_texts
-from limbeck.augmentation.tagging import Tagger, open_tagger, tag_texts, tagger_id
+from limbeck.augmentation.tagging import Tagger, open_tagger, refined, tag_texts, tagger_id
 from limbeck.errors import DependencyMissing
 
 
@@ -36,6 +36,24 @@ def test_each_word_has_one_tag() -> None:
     assert tags[1] == "VDB+XX0"
     assert tags[3] == "PNP+VBZ"
     assert tags[5] == open_tagger("hanta", language="en")(["("])[0]
+
+
+@pytest.mark.parametrize(
+    ("marks", "alike"),
+    [(".!", True), (".?", True), (".,", False), (".:", False), (";:", True), (",;", False), ("`'", False)],
+)
+def test_marks_of_different_kinds_have_different_tags(marks: str, alike: bool) -> None:
+    one, other = (open_tagger("hanta", language="en")(["good", "film", mark, "and", "more"])[2] for mark in marks)
+
+    assert (one == other) is alike
+
+
+def test_three_dots_do_not_end_up_as_a_comma_and_words_keep_their_tags() -> None:
+    tags = open_tagger("hanta", language="en")(["well", ",", "they", "work", "...", "--", "hard", "."])
+
+    assert tags[4] == tags[7] != tags[1]
+    assert tags[5] not in (tags[1], tags[7])
+    assert refined("film", "NN1") == "NN1"
 
 
 def test_long_texts_are_tagged() -> None:

@@ -26,6 +26,7 @@ from limbeck.training.token_rows import TokenRows
 WORDS, FEATURES, ROWS = 30, 6, 9
 BATCHES = {"five rows": [8, 1, 4, 0, 6], "two rows": [3, 7]}  # three processes share neither evenly, two not the first
 SETTINGS: dict[str, dict[str, Any]] = {
+    "crd": {"negatives": 16},
     "pkd": {"layers": "last"},
     "minilm_v2": {"relation_heads": 2},
     "custom": {"call": "tests.unit.distillation.gradients:spread", "features": True},
@@ -57,14 +58,16 @@ def modules() -> Iterator[tuple[str, StudentWithObjective, TrainingRows]]:
             torch.manual_seed(1)
             student: Any = _bert(layers=2) if kind in ON_LAYERS else _bilstm(classes)
             live = LiveTeacher(_encoder(), reads_attention=True) if kind in ON_LAYERS else None
+            rows = _rows(classes)
             shapes = Shapes(
                 student_features=feature_width(student),
                 teacher_features=FEATURES,
                 student_layers=shape_of(student) if live else None,
                 teacher_layers=live.shape if live else None,
                 is_score=classes == 1,
+                row_groups=rows.row_groups(),
             )
-            yield kind, StudentWithObjective(student, Objective([loss], shapes), teacher=live), _rows(classes)
+            yield kind, StudentWithObjective(student, Objective([loss], shapes), teacher=live), rows
 
 
 def _of_one(module: StudentWithObjective, rows: TrainingRows, places: Any) -> dict[str, torch.Tensor]:
@@ -91,6 +94,7 @@ def _rows(classes: int) -> TrainingRows:
         labels=labels.float() if classes == 1 else labels,
         teacher_logits=torch.randn(ROWS, classes, generator=dice),
         teacher_features=torch.randn(ROWS, FEATURES, generator=dice).half(),
+        row_numbers=torch.arange(ROWS),
     )
 
 

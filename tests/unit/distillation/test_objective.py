@@ -9,8 +9,9 @@ from torch import Tensor
 from limbeck.distillation.losses.logits import hard_label_sets, hard_labels, logit_mse, soft_target_sets, soft_targets
 from limbeck.distillation.objective import Objective
 from limbeck.distillation.terms.term import Batch, Outputs, Shapes
+from limbeck.recipe.feature_losses import Hint
 from limbeck.recipe.kinds import Loss
-from limbeck.recipe.losses import Custom, HardLabels, Hint, LogitMse, SoftTargets
+from limbeck.recipe.losses import Custom, HardLabels, LogitMse, SoftTargets
 from limbeck.recipe.schedule import Schedule
 
 STUDENT = torch.tensor([[0.5, -0.5], [1.0, 0.0]])

@@ -1,7 +1,7 @@
 """A teacher as a file: it has the teacher's logits for texts, with the teacher's own tokens, or is not written."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +10,22 @@ import numpy.typing as npt
 import onnxruntime
 import pytest
 import torch
-from transformers import AutoTokenizer, XLNetConfig, XLNetForSequenceClassification
+from transformers import AutoTokenizer, FunnelConfig, FunnelForSequenceClassification, XLNetTokenizer
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.model_folder import ModelFolder, open_model
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.export.teacher import MOST_PARAMETERS, export_teacher
+from limbeck.export.teacher import MOST_PARAMETERS, can_be_exported, export_teacher
 from limbeck.export.transformer_graph import transformer_graph
 from limbeck.models.mean_encoder import mean_encoder_of
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Precision
 from limbeck.runtime.classifier import load
+
+# DeBERTa's own module compiles a function in a way that torch is about to give up.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 
 KEY = Key(section={}, inputs={})
 LABELS = ["negative", "neutral", "positive"]
@@ -46,22 +49,28 @@ class Notes(SilentReporter):
 def teacher_of(tiny_teacher_folder: Path, tmp_path: Path) -> MakeTeacher:
     """teacher_of(network, **facts): a classifier that reads the tiny teacher's tokens, as a run would save it."""
 
-    def make(network: Any, **facts_that_differ: Any) -> TeacherFolder:
+    def make(network: Any, *, tokens: Any = None, place: str = "teacher", **facts_that_differ: Any) -> TeacherFolder:
         facts: dict[str, Any] = {
             "name": "tiny", "labels": LABELS, "dev_accuracy": 0.9, "max_length": MAX_LENGTH, "precision": "fp32",
             "parameters": 1000, "parameters_without_embeddings": 500,
         }  # fmt: skip
-        with written_atomically(tmp_path / "teacher", kind="teacher", key=KEY) as scratch:
-            network.save_pretrained(scratch)
-            AutoTokenizer.from_pretrained(tiny_teacher_folder).save_pretrained(scratch)
+        with written_atomically(tmp_path / place, kind="teacher", key=KEY) as scratch:
+            if network is not None:
+                network.save_pretrained(scratch)
+                (tokens or AutoTokenizer.from_pretrained(tiny_teacher_folder)).save_pretrained(scratch)
             save_teacher_facts(scratch, TeacherFacts(**{**facts, **facts_that_differ}))
-        return TeacherFolder(tmp_path / "teacher")
+        return TeacherFolder(tmp_path / place)
 
     return make
 
 
 def exported(
-    teacher: TeacherFolder, *, precision: Precision = "int8", pair: bool = False, reporter: SilentReporter | None = None
+    teacher: TeacherFolder,
+    *,
+    precision: Precision = "int8",
+    pair: bool = False,
+    reporter: SilentReporter | None = None,
+    members: Sequence[TeacherFolder] = (),
 ) -> ModelFolder | None:
     return export_teacher(
         teacher,
@@ -71,6 +80,7 @@ def exported(
         out=teacher.folder.with_name("file"),
         key=KEY,
         reporter=reporter or SilentReporter(),
+        members=members,
     )
 
 
@@ -84,7 +94,9 @@ def network_logits(network: Any, teacher: TeacherFolder, *texts: list[str]) -> n
 
 
 @pytest.mark.parametrize("pair", [False, True])
-@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "xlm-roberta", "electra", "mpnet"])
+@pytest.mark.parametrize(
+    "family", ["bert", "distilbert", "roberta", "xlm-roberta", "electra", "mpnet", "albert", "deberta-v2"]
+)
 def test_the_file_has_the_logits_of_the_teacher(
     make_encoder: Callable[..., Any], teacher_of: MakeTeacher, toy_rows: ToyRows, family: str, pair: bool
 ) -> None:
@@ -125,15 +137,84 @@ def test_the_facts_are_the_teachers(make_encoder: Callable[..., Any], teacher_of
     assert (facts.parameters, facts.parameters_without_embeddings) == (1000, 500)
 
 
+def xlnet_tokens() -> Any:
+    special = ("<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>")
+    words = [(f"▁{word}", -2.0) for word in ("gorgeous", "dreadful", "film", "story", "the", "a")]
+    letters = [(letter, -9.0) for letter in ("▁", *"abcdefghijklmnopqrstuvwxyz")]
+    return XLNetTokenizer(vocab=[*((name, 0.0) for name in special), *words, *letters])
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_xlnet_reads_the_last_token_and_its_types(
+    make_encoder: Callable[..., Any], teacher_of: MakeTeacher, toy_rows: ToyRows, pair: bool
+) -> None:
+    network = make_encoder("xlnet", pad_token_id=5)
+    teacher = teacher_of(network, tokens=xlnet_tokens())
+    texts = [text for text, _ in toy_rows[:30]] + ["", "gorgeous " * 60]
+    columns = [texts, texts[::-1]] if pair else [texts]
+
+    model = exported(teacher, precision="fp32", pair=pair)
+
+    assert model is not None
+    asked = list(zip(*columns, strict=True)) if pair else texts
+    np.testing.assert_allclose(load(model.folder).logits(asked), network_logits(network, teacher, *columns), atol=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_an_ensemble_of_encoders_is_a_blend_of_their_logits(
+    make_encoder: Callable[..., Any], teacher_of: MakeTeacher, toy_rows: ToyRows, precision: Precision
+) -> None:
+    networks = [make_encoder("bert", pad_token_id=0), make_encoder("distilbert", pad_token_id=0)]
+    members = [teacher_of(network, place=f"member-{number}") for number, network in enumerate(networks)]
+    teacher = teacher_of(
+        None, place="together", kind="ensemble", weights=[0.25, 0.75], combine="mean_logits", max_length=None
+    )
+    texts = [text for text, _ in toy_rows]
+
+    assert can_be_exported(teacher, members)
+    model = exported(teacher, precision=precision, members=members)
+
+    assert model is not None
+    each = [network_logits(network, member, texts) for network, member in zip(networks, members, strict=True)]
+    found = open_model(model.folder)
+    assert found.facts().parameters == 2_000
+    logits = load(found.folder).logits(texts)
+    if precision == "fp32":
+        np.testing.assert_allclose(logits, 0.25 * each[0] + 0.75 * each[1], atol=1e-4)
+    assert (logits.argmax(axis=1) == (0.25 * each[0] + 0.75 * each[1]).argmax(axis=1)).mean() > 0.9
+
+
+def test_an_ensemble_with_a_file_or_a_student_is_no_blend(teacher_of: MakeTeacher) -> None:
+    together = teacher_of(None, place="together", kind="ensemble")
+    encoder, file = teacher_of(None, place="one"), teacher_of(None, place="two", kind="file")
+
+    assert not can_be_exported(together, [encoder, file])
+    assert not can_be_exported(file, [file])
+    assert can_be_exported(encoder, [encoder])
+
+
+def test_an_ensemble_with_a_member_that_has_no_graph_is_a_note_and_leaves_nothing(
+    make_encoder: Callable[..., Any], teacher_of: MakeTeacher
+) -> None:
+    members = [teacher_of(make_encoder("bert"), place="one"), teacher_of(unknown_family(), place="two")]
+    teacher, notes = teacher_of(None, place="together", kind="ensemble", weights=[0.5, 0.5]), Notes()
+
+    assert exported(teacher, reporter=notes, members=members) is None
+    assert "its family has no graph: funnel" in notes.lines[0]
+    assert not [path for path in teacher.folder.parent.iterdir() if path.name.startswith("file")]
+
+
 def unknown_family() -> Any:
-    config = XLNetConfig(vocab_size=130, d_model=16, n_layer=1, n_head=2, d_inner=16, num_labels=3)
-    return XLNetForSequenceClassification(config)
+    config = FunnelConfig(
+        vocab_size=130, block_sizes=[1], d_model=16, n_head=2, d_head=8, d_inner=16, num_decoder_layers=1, num_labels=3
+    )
+    return FunnelForSequenceClassification(config)
 
 
 @pytest.mark.parametrize(
     ("network", "facts", "reason"),
     [
-        (unknown_family, {}, "its family has no graph: xlnet"),
+        (unknown_family, {}, "its family has no graph: funnel"),
         (None, {"kind": "student"}, "it is not an encoder but of the kind 'student'"),
         (None, {"parameters": MOST_PARAMETERS + 1}, "parameters are more than one ONNX file can hold"),
     ],

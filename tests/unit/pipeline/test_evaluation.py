@@ -303,6 +303,21 @@ def test_what_training_showed_is_remarked_on(
     ]
 
 
+def test_a_pruned_student_has_its_share_of_zeros_and_its_packed_size(
+    tmp_path: Path, make_report: Callable[..., Report], make_model: Callable[..., ModelFolder]
+) -> None:
+    pruned = make_student(tmp_path / "pruned", name="bilstm", role="student", seed=0, sparsity=0.75)
+    model = make_model("bilstm", weight=2.0)
+    candidate = Candidate("bilstm", "student", {0: model}, shipped=model, students={0: pruned})
+
+    teacher, student = make_report(draws=False, candidates=[candidate]).data["models"]
+
+    assert "sparsity" not in teacher
+    assert student["sparsity"] == 0.75
+    assert 0 < student["packed_mb"] < student["size_mb"]
+    assert student["remarks"][0].startswith("75.0% of its weights are zero: packed (zip) it has ")
+
+
 def test_lines_tell_how_near_to_the_teacher_and_how_far_beyond_chance_they_are(made: Report) -> None:
     teacher, baseline, student, int8 = made.data["models"]
 

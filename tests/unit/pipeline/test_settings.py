@@ -63,6 +63,9 @@ GO_WITH_ANOTHER = {  # fields that cannot be changed alone
     "distillation.optimizer",
     "distillation.teach_foreign",
     "distillation.losses.every",
+    *(f"distillation.losses.{key}" for key in ("row_temperatures", "spread", "power")),
+    *(f"distillation.stages.losses.{key}" for key in ("row_temperatures", "spread", "power")),
+    *("distillation.pruning", "student.layer_groups", "student.embedding_size"),
 }
 
 

@@ -12,7 +12,7 @@ from transformers import AutoModelForSequenceClassification
 
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
-from limbeck.distillation.finished import write_tokenizer_config
+from limbeck.distillation.student_files import write_tokenizer_config
 from limbeck.export import export_student
 from limbeck.progress import SilentReporter
 from limbeck.publishing.run import push

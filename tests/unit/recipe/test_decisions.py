@@ -77,6 +77,7 @@ EXCEPTIONS = {
     "student.max_size_mb": "vocabulary sized_vocabulary",
     "student.width": "students baseline sized_vocabulary",
     "student.heads": "students baseline sized_vocabulary",
+    "student.layer_groups": "students baseline sized_vocabulary",
     "student.inner_size": "students baseline sized_vocabulary",
     "distillation.seeds": "",
     "distillation.baseline": "",
@@ -175,6 +176,7 @@ def test_every_field_of_the_recipe_has_a_known_decision() -> None:
         "student.start_share": "baseline students",
         "distillation.baseline_epochs": "baseline",
         "student.layers": "baseline sized_vocabulary students",  # of a transformer, not of a Bi-LSTM
+        "student.embedding_size": "baseline sized_vocabulary students",  # of one with shared layers
         # The vocabulary of n-grams has a fit, which reads as much of a text as the student.
         "student.start": "baseline sized_vocabulary students vocabulary",
         "student.max_length": "baseline sized_vocabulary students vocabulary",

@@ -166,6 +166,14 @@ def test_losses_about_one_label_are_refused_where_rows_have_several(kind: str) -
     assert recipe("soft_targets", "logit_mse", "hard_labels", corpus={"multi_label": True}).corpus.multi_label
 
 
+def test_temperatures_by_row_are_refused_where_rows_have_several_labels() -> None:
+    losses = [{"kind": "soft_targets", "row_temperatures": "flsw"}]
+
+    problem = refusal(distillation={"losses": losses}, corpus={"multi_label": True})
+
+    assert "row_temperatures needs rows with one label" in problem
+
+
 def test_all_such_losses_are_named() -> None:
     assert refusal("dkd", "dist", corpus={"multi_label": True}).startswith("recipe: dkd, dist need rows")
 

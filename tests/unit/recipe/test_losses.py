@@ -37,6 +37,8 @@ LAYER_KINDS = [kind for kind, section in kinds().items() if issubclass(section, 
         ("embedding_mse", {"weight": 1.0}),
         ("attention_mse", {"layers": "uniform", "weight": 1.0}),
         ("hidden_cosine", {"layers": "last"}),  # DistilBERT
+        # Tian et al. 2020, and their code
+        ("crd", {"weight": 0.8, "width": 128, "negatives": 16_384, "temperature": 0.07, "momentum": 0.5}),
         ("pkd", {"layers": "skip"}),  # Sun et al. 2019
         ("minilm_v2", {"relation_heads": 48, "teacher_layer": None}),  # Wang et al. 2021
     ],
@@ -68,6 +70,7 @@ def test_the_constants_of_the_papers_are_the_defaults(kind: str, constants: dict
             },
         ),
         ({"features"}, {"hint", "feature_cosine", "spkd", "rkd", "factor_transfer", "pkt", "vid"}),
+        ({"features", "rows"}, {"crd"}),
         ({"layers"}, set(LAYER_KINDS)),
     ],
 )
@@ -108,6 +111,15 @@ def test_a_temperature_stays_above_zero(kind: str) -> None:
     assert loss(kind, temperature={"kind": "linear", "start": 4.0, "end": 1.0}).temperature.start == 4.0
     with pytest.raises(ValidationError, match="should stay above 0"):
         loss(kind, temperature={"kind": "linear", "end": 1.0})
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"spread": 2.0}, {"power": 2.0}, {"power": 2.0, "row_temperatures": "cwsm"}, {"row_temperatures": "flws"}]
+)
+def test_what_moves_a_temperature_by_row_is_refused_where_nothing_would_read_it(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="row_temperatures"):
+        loss("soft_targets", **wrong)
+    assert loss("soft_targets", row_temperatures="flsw", spread=2.0, power=2.0).power == 2.0
 
 
 @pytest.mark.parametrize("kind", [kind for kind, section in kinds().items() if issubclass(section, MappedLoss)])

@@ -17,8 +17,8 @@ def problems(raw: dict[str, Any]) -> tuple[str, ...]:
 LOSSES = (
     "hard_labels, logit_mse, probability_mse, soft_targets, certain_targets, jensen_shannon, dkd, dist, "
     "standardised_logits, huber, "
-    "ranking, hint, feature_cosine, spkd, rkd, factor_transfer, pkt, vid, hidden_mse, hidden_cosine, attention_mse, "
-    "attention_kl, pkd, nst, embedding_mse, minilm, minilm_v2, fsp, custom"
+    "ranking, hint, feature_cosine, spkd, rkd, factor_transfer, pkt, vid, crd, hidden_mse, hidden_cosine, "
+    "attention_mse, attention_kl, pkd, nst, embedding_mse, minilm, minilm_v2, fsp, custom"
 )
 
 
@@ -44,7 +44,9 @@ def test_all_problems_are_reported_at_once() -> None:
 def test_a_key_like_no_other_gets_the_list_of_known_ones() -> None:
     raw = with_corpus(distillation={"losses": [{"kind": "soft_targets", "zebra": 1}]})
 
-    assert problems(raw) == ("distillation.losses.0.zebra: unknown key (known: kind, temperature, weight)",)
+    assert problems(raw) == (
+        "distillation.losses.0.zebra: unknown key (known: kind, power, row_temperatures, spread, temperature, weight)",
+    )
 
 
 def test_a_key_of_another_kind_of_loss_is_unknown_to_this_one() -> None:
@@ -77,6 +79,21 @@ def test_the_path_to_a_problem_inside_a_loss_is_the_path_in_the_file() -> None:
             "student",
             {"kind": "transformer", "layers": 2, "teacher_layers": [0, 1, 2]},
             "student: teacher_layers names 3 layers of the teacher for 2 layers",
+        ),
+        (
+            "student",
+            {"kind": "transformer", "family": "albert", "teacher_layers": [0, 1]},
+            "student: teacher_layers names 2 layers of the teacher for 1 layer_groups",
+        ),
+        (
+            "student",
+            {"kind": "transformer", "layer_groups": 2},
+            'student: layer_groups and embedding_size need family = "albert": set that, or remove them',
+        ),
+        (
+            "student",
+            {"kind": "transformer", "family": "albert", "layers": 2, "layer_groups": 3},
+            "student: layer_groups must not be more than layers: 3 is more than 2",
         ),
         (
             "student",

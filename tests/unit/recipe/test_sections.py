@@ -10,7 +10,8 @@ from limbeck.recipe.base import Section
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import BiLstm, NgramVocabulary, Transformer
+from limbeck.recipe.student import BiLstm, Transformer
+from limbeck.recipe.student_vocabulary import NgramVocabulary
 from limbeck.recipe.teacher import EncoderTeacher
 
 

@@ -6,6 +6,42 @@ from torch.nn import functional as F
 
 from limbeck.distillation.losses.parts import in_full_precision, must_match, off_diagonal, unit_vectors
 
+EPSILON = 1e-7  # the authors' code adds it to denominators
+
+
+@in_full_precision
+def agreements(vectors: Tensor, bank: Tensor, chosen: Tensor, *, temperature: float) -> Tensor:
+    """(rows, chosen): exp(⟨v, u⟩ / τ) of each row's vector with the vectors of the bank at these places.
+
+    All cosines are computed, and then chosen from: to gather thousands of vectors for each row would take more memory.
+    """
+    return (vectors @ bank.T).gather(1, chosen).div(temperature).exp()
+
+
+@in_full_precision
+def crd(student_densities: Tensor, teacher_densities: Tensor, *, bank_rows: int) -> Tensor:
+    """Noise-contrastive estimation of which vector of the other model belongs to the same row, from both sides.
+
+        P = exp(⟨v, u⟩ / τ) / Z    h = P / (P + N/M)    N drawn rows, M rows in the bank
+        side = - mean over rows of  log h(own) + Σ over the N drawn of  log(1 - h(drawn))
+        loss = side(the student's v among the teacher's u) + side(the teacher's v among the student's u)
+
+    Contrastive representation distillation, Tian et al. 2020 (arXiv:1910.10699, section 3; Z and the constants are
+    those of their code: Z is M times the mean of all exponentials of the first batch, and stays as it is). Takes P
+    twice, (rows, 1 + N), with the row's own in the first column. It is a sum over the drawn rows, not a mean.
+    """
+    must_match(student_densities, teacher_densities)
+    drawn = student_densities.shape[1] - 1
+    noise = drawn / bank_rows
+    return _contrast(student_densities, noise=noise) + _contrast(teacher_densities, noise=noise)
+
+
+def _contrast(densities: Tensor, *, noise: float) -> Tensor:
+    shares = densities + noise + EPSILON
+    own = (densities[:, 0] / shares[:, 0]).log()
+    drawn = (noise / shares[:, 1:]).log().sum(dim=1)
+    return -(own + drawn).mean()
+
 
 @in_full_precision
 def factor_transfer(student_factors: Tensor, teacher_factors: Tensor, *, power: float = 1) -> Tensor:

@@ -212,7 +212,7 @@ def soft_target_sets(student_logits: Tensor, teacher_logits: Tensor, *, temperat
 
 
 @in_full_precision
-def soft_targets(student_logits: Tensor, teacher_logits: Tensor, *, temperature: float) -> Tensor:
+def soft_targets(student_logits: Tensor, teacher_logits: Tensor, *, temperature: float | Tensor) -> Tensor:
     """KL divergence from teacher to student at temperature T, times T².
 
         p = softmax(teacher / T)    q = softmax(student / T)
@@ -220,11 +220,12 @@ def soft_targets(student_logits: Tensor, teacher_logits: Tensor, *, temperature:
 
     Gradients through a softmax at temperature T shrink as 1/T²; the factor compensates for that, so that a weight
     chosen at T = 1 means the same at T = 4 (Hinton et al. 2015, arXiv:1503.02531, section 2).
-    Takes raw logits of shape (rows, classes).
+    Takes raw logits of shape (rows, classes), and a temperature for all rows or for each, (rows, 1).
     """
     log_q = F.log_softmax(student_logits / temperature, dim=-1)
     log_p = F.log_softmax(teacher_logits / temperature, dim=-1)
-    return temperature**2 * F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)
+    divergences = F.kl_div(log_q, log_p, reduction="none", log_target=True).sum(dim=-1, keepdim=True)  # (rows, 1)
+    return (temperature**2 * divergences).mean()
 
 
 @in_full_precision

@@ -3,10 +3,13 @@
 import torch
 from torch import Tensor, nn
 
-from limbeck.distillation.losses.features import factor_transfer, vid
+from limbeck.distillation.losses.features import crd, factor_transfer, vid
+from limbeck.distillation.losses.parts import unit_vectors
 from limbeck.distillation.paraphraser import Paraphraser, Translator
+from limbeck.distillation.terms.bank import Bank
 from limbeck.distillation.terms.term import Batch, Shapes, Term, formula_of, settings_of
-from limbeck.recipe.losses import FactorTransfer, FeatureLoss, Vid
+from limbeck.recipe.feature_losses import Crd, FactorTransfer, FeatureLoss, Vid
+from limbeck.training.schedules import value_at
 
 
 class FeatureTerm(Term):
@@ -52,6 +55,35 @@ class Factors(Term):
         with torch.no_grad():
             factors = self.paraphraser.encode(teacher)
         return factor_transfer(self.translator(student), factors, power=self.settings.power)
+
+
+class Contrast(Term):
+    """Contrastive distillation: both features are projected and scaled to unit length; the bank learns along."""
+
+    def __init__(self, loss: Crd, shapes: Shapes) -> None:
+        super().__init__()
+        student, teacher = widths_of(shapes)
+        self.settings = loss
+        self.student_projection, self.teacher_projection = (
+            nn.Linear(width, loss.width) for width in (student, teacher)
+        )
+        groups = torch.zeros(0) if shapes.row_groups is None else shapes.row_groups
+        if loss.negatives_of == "all":
+            groups = torch.arange(len(groups))
+        self.bank = Bank(groups, width=loss.width, momentum=loss.momentum)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number; the vectors of these rows in the bank have moved afterwards."""
+        assert batch.row_numbers is not None
+        student, teacher = features_of(batch)
+        own = unit_vectors(self.student_projection(student).float())
+        theirs = unit_vectors(self.teacher_projection(teacher).float())
+        drawn = self.bank.draw(batch.row_numbers, count=self.settings.negatives)
+        chosen = torch.cat([batch.row_numbers[:, None], drawn], dim=1)
+        temperature = value_at(self.settings.temperature, batch.done)
+        sides = self.bank.densities(own, theirs, chosen, temperature=temperature)
+        self.bank.move(batch.row_numbers, student=own, teacher=theirs)
+        return crd(*sides, bank_rows=len(self.bank))
 
 
 class Variational(Term):

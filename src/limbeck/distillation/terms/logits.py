@@ -1,9 +1,12 @@
 """Terms on labels and logits."""
 
+from typing import assert_never
+
 from torch import Tensor
 
+from limbeck.distillation.losses.temperatures import cwsm_temperatures, flsw_temperatures
 from limbeck.distillation.terms.term import Batch, Shapes, Term, formula_of, settings_of
-from limbeck.recipe.losses import AnyLoss, HardLabels
+from limbeck.recipe.losses import AnyLoss, HardLabels, SoftTargets
 from limbeck.recipe.schedule import Schedule
 from limbeck.training.schedules import value_at
 
@@ -25,6 +28,32 @@ class LogitTerm(Term):
         }
         labels = [batch.labels] if self._reads_labels else []
         return self._formula(batch.student.logits, batch.teacher.logits, *labels, **settings)
+
+
+class SoftTargetTerm(Term):
+    """Soft targets at a temperature that is the same for all rows, or that follows the logits of each."""
+
+    def __init__(self, loss: SoftTargets, shapes: Shapes) -> None:
+        super().__init__()
+        self._formula = formula_of(loss, multi_label=shapes.multi_label, is_score=shapes.is_score)
+        self._loss = loss
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number."""
+        student, teacher = batch.student.logits, batch.teacher.logits
+        return self._formula(student, teacher, temperature=self._temperature(student, teacher, done=batch.done))
+
+    def _temperature(self, student: Tensor, teacher: Tensor, *, done: float) -> float | Tensor:
+        base, loss = value_at(self._loss.temperature, done), self._loss
+        match loss.row_temperatures:
+            case None:
+                return base
+            case "flsw":
+                return flsw_temperatures(student, teacher, temperature=base, spread=loss.spread, power=loss.power)
+            case "cwsm":
+                return cwsm_temperatures(student, temperature=base, spread=loss.spread)
+            case _:
+                assert_never(loss.row_temperatures)
 
 
 class LabelTerm(Term):

@@ -34,6 +34,7 @@ class Batch:
     mask: Tensor  # (rows, tokens): 1 on tokens, 0 on padding
     done: float  # from 0 to 1
     weights: Mapping[str, float] = field(default_factory=dict)
+    row_numbers: Tensor | None = None  # (rows): the place of each row's id among all ids in sorted order
 
 
 class Term(nn.Module):
@@ -85,3 +86,4 @@ class Shapes:
     multi_label: bool = False
     is_score: bool = False
     class_weights: Tensor | None = None  # (classes), for losses on labels
+    row_groups: Tensor | None = None  # (training rows), by row number: the class of each, for losses on single rows

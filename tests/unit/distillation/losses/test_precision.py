@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from limbeck.distillation.losses.features import (
+    agreements,
+    crd,
     factor_transfer,
     feature_cosine,
     hint,
@@ -42,7 +44,7 @@ from limbeck.distillation.losses.logits import (
     soft_targets,
     standardised_logits,
 )
-from limbeck.distillation.losses.parts import in_full_precision
+from limbeck.distillation.losses.parts import in_full_precision, unit_vectors
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -67,6 +69,7 @@ LOSSES: dict[str, Loss] = {
     "hint": hint,
     "feature_cosine": feature_cosine,
     "pkt": pkt,
+    "crd": lambda student, teacher: crd(_densities(student, teacher), _densities(teacher, student), bank_rows=9),
     "vid": lambda student, teacher: vid(student, teacher, log_variance=torch.zeros(student.shape[1])),
 }
 MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])
@@ -82,6 +85,11 @@ LAYER_LOSSES: dict[str, Loss] = {  # of states (rows, tokens, width), which serv
     "minilm_v2": lambda student, teacher: minilm_v2(_thrice(student), _thrice(teacher), MASK, relation_heads=2),
 }
 EVERY_LOSS = pytest.mark.parametrize("loss", [pytest.param(loss, id=name) for name, loss in LOSSES.items()])
+
+
+def _densities(vectors: Tensor, bank: Tensor) -> Tensor:
+    own, others = (unit_vectors(part.float()) for part in (vectors, bank))
+    return agreements(own, others, torch.arange(len(bank)).repeat(len(vectors), 1), temperature=1.0)
 
 
 def _thrice(states: Tensor) -> tuple[Tensor, Tensor, Tensor]:

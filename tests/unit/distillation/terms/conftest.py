@@ -35,7 +35,8 @@ def make_batch() -> Callable[..., Batch]:
             labels = torch.tensor([[1, 0, 1], [0, 0, 0], [1, 1, 1], [0, 1, 0], [-1, -1, -1]])
         mask = torch.ones(ROWS, TOKENS, dtype=torch.long)
         mask[-1, -2:] = 0
-        return Batch(student, teacher, labels=labels, mask=mask, done=done)
+        numbers = None if shapes.row_groups is None else torch.arange(ROWS)
+        return Batch(student, teacher, labels=labels, mask=mask, done=done, row_numbers=numbers)
 
     return make
 

@@ -22,6 +22,7 @@ NARROW = Shapes(
     teacher_features=10,
     student_layers=LayerShape(layers=2, heads=2, width=8),
     teacher_layers=LayerShape(layers=4, heads=2, width=12),
+    row_groups=torch.tensor([0, 1, 2, 0, 1]),
 )
 NEEDED: dict[str, dict[str, Any]] = {
     "custom": {"call": "of_a_user:difference"},
@@ -57,7 +58,7 @@ def own_loss(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_kinds_are_looked_at() -> None:
-    assert len(KINDS) == 29
+    assert len(KINDS) == 30
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -88,12 +89,13 @@ def test_it_depends_on_nothing_that_it_does_not_declare(kind: str, make_batch: C
         teacher_features=NARROW.teacher_features if "features" in needs else None,
         student_layers=NARROW.student_layers if "layers" in needs else None,
         teacher_layers=NARROW.teacher_layers if "layers" in needs else None,
+        row_groups=NARROW.row_groups if "rows" in needs else None,
     )
 
     assert term_of(loss, without)(make_batch(without)).isfinite()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"crd"}))  # its bank moves, so that no two calls are alike
 def test_its_weight_may_move(kind: str, make_batch: Callable[..., Batch]) -> None:
     loss = loss_of(kind, weight=Schedule(kind="linear", start=0.0, end=2.0))
     objective = Objective([loss], NARROW)
@@ -114,7 +116,9 @@ def test_it_works_with_several_labels_per_row_unless_it_declares_otherwise(
     assert term_of(loss_of(kind), shapes)(make_batch(shapes)).isfinite()
 
 
-@pytest.mark.parametrize("kind", [kind for kind, section in KINDS.items() if "temperature" in section.model_fields])
+@pytest.mark.parametrize(
+    "kind", [kind for kind, section in KINDS.items() if "temperature" in section.model_fields and kind != "crd"]
+)
 def test_its_temperature_may_move(kind: str, make_batch: Callable[..., Batch]) -> None:
     moving = term_of(loss_of(kind, temperature=Schedule(kind="linear", start=1.0, end=9.0)), NARROW)
 

@@ -23,18 +23,9 @@ from limbeck.distillation.student_with_objective import train_paraphrasers
 from limbeck.distillation.terms.features import Factors, Variational
 from limbeck.distillation.terms.term import Batch, Shapes
 from limbeck.progress import SilentReporter
+from limbeck.recipe.feature_losses import FactorTransfer, FeatureCosine, FeatureLoss, Hint, Pkt, Rkd, Spkd, Vid
 from limbeck.recipe.kinds import Loss
-from limbeck.recipe.losses import (
-    FactorTransfer,
-    FeatureCosine,
-    FeatureLoss,
-    Hint,
-    LogitMse,
-    Pkt,
-    Rkd,
-    Spkd,
-    Vid,
-)
+from limbeck.recipe.losses import LogitMse
 
 SHAPES = Shapes(student_features=6, teacher_features=10)
 MakeBatch = Callable[..., Batch]

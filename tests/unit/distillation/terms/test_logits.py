@@ -16,6 +16,7 @@ from limbeck.distillation.losses.logits import (
     soft_targets,
     standardised_logits,
 )
+from limbeck.distillation.losses.temperatures import cwsm_temperatures, flsw_temperatures
 from limbeck.distillation.objective import term_of
 from limbeck.distillation.terms.term import Batch, Shapes
 from limbeck.recipe.losses import Dist, Dkd, HardLabels, JensenShannon, LogitMse, SoftTargets, StandardisedLogits
@@ -34,6 +35,20 @@ Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
         (
             SoftTargets(kind="soft_targets", temperature=3.0),
             lambda student, teacher, _labels: soft_targets(student, teacher, temperature=3.0),
+        ),
+        (
+            SoftTargets(kind="soft_targets", temperature=3.0, row_temperatures="flsw", spread=2.0, power=0.5),
+            lambda student, teacher, _labels: soft_targets(
+                student,
+                teacher,
+                temperature=flsw_temperatures(student, teacher, temperature=3.0, spread=2.0, power=0.5),
+            ),
+        ),
+        (
+            SoftTargets(kind="soft_targets", temperature=3.0, row_temperatures="cwsm", spread=2.0),
+            lambda student, teacher, _labels: soft_targets(
+                student, teacher, temperature=cwsm_temperatures(student, temperature=3.0, spread=2.0)
+            ),
         ),
         (
             JensenShannon(kind="jensen_shannon", temperature=3.0),

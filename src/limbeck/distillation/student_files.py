@@ -1,4 +1,4 @@
-"""What a finished student's folder says about it: its epochs, its facts, and how transformers read its tokenizer."""
+"""What is written beside the weights of a trained student: its facts, its history, and its tokenizer's settings."""
 
 import json
 from collections.abc import Sequence

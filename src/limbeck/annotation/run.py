@@ -70,7 +70,7 @@ class WantedLabels:
 class NoAnswers(TeacherError):
     """The language model has answered for too few texts to go on."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, *, what: str) -> None:
         advice = (
             "Raise max_requests, max_tokens or max_cost in [teacher] (--set teacher.max_cost=5), or look at what it "
         )
@@ -177,9 +177,9 @@ def _asking(
 def _refuse_no_answers(learned: Logits, judged: Logits, sheet: Path, *, is_checked: bool) -> None:
     """Raise NoAnswers where there is nothing to learn from, or to judge by."""
     if not is_known(learned).any():
-        raise NoAnswers("no text to learn from has an answer")
+        raise NoAnswers(what="no text to learn from has an answer")
     if not is_checked and not is_known(judged).any():
-        raise NoAnswers(f"no text of '{sheet}' has an answer")
+        raise NoAnswers(what=f"no text of '{sheet}' has an answer")
 
 
 @dataclass(frozen=True)

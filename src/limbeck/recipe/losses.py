@@ -88,6 +88,13 @@ class SoftTargets(AnyLoss):
             raise ValueError('`power` needs row_temperatures = "flsw": set that, or remove `power`')
         return self
 
+    @property
+    def fields_without_effect(self) -> frozenset[str]:
+        """`spread` and `power` where no temperature follows the logits, and `power` where the exponent is not read."""
+        if self.row_temperatures is None:
+            return frozenset({"spread", "power"})
+        return frozenset({"power"} if self.row_temperatures == "cwsm" else ())
+
 
 class JensenShannon(AnyLoss):
     """Jensen-Shannon divergence between the softened distributions, times T²: bounded and symmetric."""

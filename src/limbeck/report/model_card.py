@@ -300,7 +300,7 @@ def objective_in_words(section: Distillation) -> list[str]:
 
 def _loss(loss: AnyLoss) -> str:
     """Its name, its settings, and the first sentence of its section's docstring."""
-    table = loss.model_dump(exclude={"kind", "options"}, exclude_none=True)
+    table = loss.model_dump(exclude={"kind", "options", *loss.fields_without_effect}, exclude_none=True)
     settings = ", ".join(f"{key.replace('_', ' ')} {_in_words(getattr(loss, key))}" for key in table)
     sentences = re.split(r"\.\s+(?=[A-Z])", " ".join((type(loss).__doc__ or "").split()))  # not after "et al."
     meaning = sentences[0].rstrip(".")

@@ -106,7 +106,7 @@ def test_a_wrong_graph_of_a_transformer_is_refused(
     tmp_path: Path, make_framed_student: MakeStudent, toy_rows: ToyRows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     student = make_framed_student(tmp_path / "student")
-    monkeypatch.setattr(transformer_graph, "_scaled", lambda layer, _heads: layer.query)
+    monkeypatch.setattr(transformer_graph, "_scaled", lambda _encoder, layer: layer.query)
 
     with pytest.raises(ExportRefused, match="fp32"):
         exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")

@@ -58,7 +58,14 @@ VALUES: Raw = {
 }
 GO_WITH_ANOTHER = {  # fields that cannot be changed alone
     *("corpus.hub", "corpus.pair", "transfer.pair", "teacher.pairs", "teacher.members.pair", "teacher.seeds"),
-    *("teacher.head", "corpus.task", "corpus.score_range", "transfer.partners", "student.pairing"),
+    *(
+        "teacher.head",
+        "teacher.fine_tunings",
+        "corpus.task",
+        "corpus.score_range",
+        "transfer.partners",
+        "student.pairing",
+    ),
     "student.vocabulary.general_words",
     "distillation.optimizer",
     "distillation.teach_foreign",

@@ -150,6 +150,20 @@ def test_classes_that_the_best_model_never_answers_are_named(rival_report: dict[
 
     (found,) = findings.never_answered(rival_report)
     assert "answers for no row: legal × 7" in found
+    assert "class_weights" in found
+
+
+def test_a_class_of_one_or_two_rows_is_easily_missed_and_weights_help_only_rare_ones(
+    rival_report: dict[str, Any],
+) -> None:
+    best = next(entry for entry in rival_report["models"] if entry["name"] == rival_report["best"])
+    rival_report["corpus"]["labels"] = ["access", "billing", "legal"]
+
+    best["confusion"] = [[40, 5, 0], [4, 44, 0], [1, 1, 0]]
+    assert findings.never_answered(rival_report) == []
+
+    best["confusion"] = [[9, 1, 0], [1, 9, 0], [6, 4, 0]]
+    assert findings.never_answered(rival_report) == [f"{best['name']} answers for no row: legal × 10"]
 
 
 def test_facts_of_several_methods_are_pairs_of_plain_words(rival_report: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher import averaged, prepare_teacher
 from limbeck.teacher.averaged import APART, mean_of
+from limbeck.teacher.fine_tune import fine_tune
 
 Prepare = Callable[..., TeacherFolder]
 SECTION = {"epochs": 2, "batch_size": 20, "precision": "fp32", "learning_rate": 1e-3, "head": "mean", "keep": "latest"}
@@ -71,7 +72,7 @@ def test_the_teacher_has_the_mean_of_the_weights_that_each_fine_tuning_has_alone
 def test_what_was_finished_before_a_stop_is_not_trained_again(
     prepare: Prepare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, seeds, plain = weights_of(prepare("whole", fine_tunings=3)), [], averaged.fine_tune
+    whole, seeds, plain = weights_of(prepare("whole", fine_tunings=3)), [], fine_tune
 
     def stopped(encoder: Any, section: EncoderTeacher, **rest: Any) -> Any:
         seeds.append(section.seed)

@@ -88,6 +88,7 @@ def notes(report: Mapping[str, Any]) -> list[str]:
         *_unanswered(report),
         *_labels_of_columns(report),
         *_labelled_by(report),
+        *_cut(report),
         *_sampled_rival(report),
         *_chosen_on_dev(report),
         *corrected(report),
@@ -112,6 +113,14 @@ def corrected(report: Mapping[str, Any]) -> list[str]:
     if not facts["same_rows"]:
         return [f"{start}; rows or labels of {split} changed too, so its numbers are not comparable with those before"]
     return [f"{start}; {wording.measure(report)} on the same {report['judged_rows']:,} {split} rows: {some(changes)}"]
+
+
+def _cut(report: Mapping[str, Any]) -> list[str]:
+    left_out = report["corpus"].get("beyond_max_rows_left_out", 0)
+    rows = report["corpus"]["rows"]["train"]
+    whole = f"{rows:,} of {rows + left_out:,} training rows"
+    rival = f", {one['name']} as well" if (one := wording.rival_of(report)) else ""
+    return [f"all models learned from {whole} (corpus.max_rows){rival}"] if left_out else []
 
 
 def _sampled_rival(report: Mapping[str, Any]) -> list[str]:

@@ -132,6 +132,17 @@ def test_a_rival_that_was_trained_on_a_sample_is_noted(rival_report: dict[str, A
     assert findings.notes(rival_report) == ["tfidf was trained on 50,000 of 120,000 training rows, to take seconds"]
 
 
+def test_training_rows_that_nobody_learned_from_are_noted(rival_report: dict[str, Any]) -> None:
+    rows = rival_report["corpus"]["rows"]["train"]
+    rival_report["corpus"]["beyond_max_rows_left_out"] = 5_000
+
+    (note,) = findings.notes(rival_report)
+
+    assert (
+        note == f"all models learned from {rows:,} of {rows + 5_000:,} training rows (corpus.max_rows), tfidf as well"
+    )
+
+
 def test_a_choice_on_the_judged_rows_is_noted(rival_report: dict[str, Any]) -> None:
     rival_report["judged_split"] = "dev"
 

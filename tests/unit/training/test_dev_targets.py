@@ -26,7 +26,7 @@ def test_without_a_teacher_the_targets_are_the_labels() -> None:
 
 
 def test_the_teacher_counts_as_a_hundred_rows() -> None:
-    """Four rows: a share of 100 / 104. With fewer than 30 rows the temperature is 1: the teacher's own probabilities."""
+    """Four rows: a share of 100 / 104. Fewer than 30 rows have no temperature: the probabilities are its own."""
     teacher = np.eye(3)[LABELS] * math.log(2)  # 0.5, 0.25, 0.25
 
     targets = dev_targets(LABELS, teacher=teacher, models=[RIGHT])

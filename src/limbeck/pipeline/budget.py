@@ -141,8 +141,12 @@ class Amounts:
             transfer=min(self.transfer, round(self.transfer * extra)),
             copies=_copies(self.copies * extra, most=max(MOST_COPIES, self.copies)),
             student_epochs=max(FEWEST_STUDENT_EPOCHS, round(self.student_epochs * math.sqrt(scale))),
-            baseline_epochs=round(self.baseline_epochs * math.sqrt(min(1.0, scale))),
+            baseline_epochs=self._baseline_epochs(scale),
         )
+
+    def _baseline_epochs(self, scale: float) -> int:
+        """At least one where the recipe has a number of its own: 0 would leave that number in the plan."""
+        return min(self.baseline_epochs, max(1, round(self.baseline_epochs * math.sqrt(min(1.0, scale)))))
 
     def _read(self, scale: float) -> tuple[int, float]:
         """How many rows of train the teacher answers, and the scale of copies and other text, so that it answers so

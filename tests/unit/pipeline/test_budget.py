@@ -86,6 +86,14 @@ def test_the_teacher_loses_rows_before_the_corpus_does() -> None:
     assert plan(documents, replace(rates, fitting=2.0), seconds=180).train < 1_080  # there it saves much
 
 
+@pytest.mark.parametrize(("own", "planned"), [(5, 1), (40, 4), (1, 1), (0, 0)])
+def test_the_student_alone_has_few_epochs_in_the_smallest_plan_too(own: int, planned: int) -> None:
+    """Rounded to none, five epochs of documents were not cut at all, and took longer than everything that was."""
+    smallest = replace(ASKED, baseline_epochs=own).scaled(1 / 128)
+
+    assert smallest.baseline_epochs == planned
+
+
 def test_more_minutes_never_mean_less_of_anything() -> None:
     plans = [plan(ASKED, RATES, seconds=60 * minutes) for minutes in (1, 2, 4, 8, 16, 32)]
 

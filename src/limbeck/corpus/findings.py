@@ -75,6 +75,7 @@ class Findings:
     origins: Mapping[str, str]
     overlap: Overlap
     removed: int  # training rows removed because they appear in dev or test
+    cut: int  # training rows beyond max_rows
     repeats: Repeats
 
 
@@ -115,6 +116,7 @@ def facts_of(
         "unknown_in_test": dict(source.unknown.get("test", {})),
         "unlabelled_left_out": source.unlabelled,
         "of_other_labels_left_out": source.of_other_labels,
+        **({"beyond_max_rows_left_out": findings.cut} if findings.cut else {}),
         "label_names_unused": classes.unused_names,
         **({"out_of_scope": _out_of_scope(section.out_of_scope, source)} if section.out_of_scope else {}),
     }

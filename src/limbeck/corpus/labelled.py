@@ -19,7 +19,7 @@ class Classes:
     names: list[str]
     class_of: dict[str, int]
     unused_names: list[str]  # keys of label_names that no row has
-    unnamed: list[str]  # raw labels that label_names does not rename
+    unnamed: list[str]  # raw labels that label_names does not rename, unless it only joins labels
 
 
 def name_classes(raw: Iterable[str], *, label_names: Mapping[str, str], order: Sequence[str] = ()) -> Classes:
@@ -30,11 +30,12 @@ def name_classes(raw: Iterable[str], *, label_names: Mapping[str, str], order: S
     """
     ordered = _ordered(set(raw), order=order)
     names = list(dict.fromkeys(label_names.get(label, label) for label in ordered))
+    only_joins = label_names and set(label_names.values()) <= set(ordered)
     return Classes(
         names=names,
         class_of={label: names.index(label_names.get(label, label)) for label in ordered},
         unused_names=[key for key in label_names if key not in ordered],
-        unnamed=[label for label in ordered if label_names and label not in label_names],
+        unnamed=[] if only_joins else [label for label in ordered if label_names and label not in label_names],
     )
 
 

@@ -88,8 +88,11 @@ def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Report
 def _prepare(section: CorpusSection, source: CorpusSource) -> Findings:
     splits, origins = _with_cuts(section, source)
     overlap = find_overlap(splits["train"], {split: splits[split] for split in CUT_SPLITS if split in splits})
+    whole = len(splits["train"])
     splits["train"], removed = _train_rows(section, splits["train"], overlap)
-    return Findings(splits, origins, overlap=overlap, removed=removed, repeats=find_repeats(splits["train"]))
+    cut = whole - removed - len(splits["train"])
+    repeats = find_repeats(splits["train"])
+    return Findings(splits, origins, overlap=overlap, removed=removed, cut=cut, repeats=repeats)
 
 
 def _classes(section: CorpusSection, source: CorpusSource) -> Classes:

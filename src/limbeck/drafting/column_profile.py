@@ -195,6 +195,11 @@ class ColumnProfile:
         is_number_of = self.is_named_label and lower not in LABEL_NAMES
         return rank, self.is_integer == is_number_of, len(self.values)
 
+    @property
+    def has_label_name(self) -> bool:
+        """Whether its name, and not only its values, says that it is a label."""
+        return self.label_rank()[0] < len(LABEL_NAMES)
+
     @cached_property
     def _blank(self) -> int:
         return sum(not cell.strip() for cell in self.cells)

@@ -184,7 +184,8 @@ def _weights(found: Inspection) -> list[str]:
 def _label_names(found: Inspection) -> list[str]:
     if found.label_names:
         names = ", ".join(f"{value(column)} = {value(name)}" for column, name in found.label_names.items())
-        return [f"label_names = {{ {names} }}"]
+        undo = "" if isinstance(found.label, list) else "  # other spellings; without this line, classes of their own"
+        return [f"label_names = {{ {names} }}{undo}"]
     if not found.labels or not all(name.isdecimal() for name in found.labels) or len(found.labels) > 10:
         return []
     names = ", ".join(f'{value(name)} = "name of {name}"' for name in found.labels)

@@ -2,6 +2,7 @@
 
 from limbeck.drafting.draft_transfer import PIECES_PER_WORD, line, words_of
 from limbeck.drafting.inspection import Inspection
+from limbeck.recipe.student import Ngrams
 
 # What a draft says, and why: without a GPU, as minutes on a laptop allow, and with one, as what won in
 # docs/results.md, for documents as in the recipe imdb-text. None: nothing is said, and the recipe's default holds.
@@ -100,6 +101,7 @@ PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s pro
 SOME_ROWS = 10_000
 HEADLINE = 40  # characters of the median text
 SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
+LONGEST_NGRAMS, WITH_PUNCTUATION = 4096, 1.25  # words, of which signs are some
 # Without a GPU: a few minutes of two cores, on which the training of a Bi-LSTM reads about 40,000 words a second.
 STUDENT_WORDS = 7_000_000
 # Few rows are read more often, in smaller batches.
@@ -130,6 +132,7 @@ def student_lines(found: Inspection, *, gpu: bool, has_vectors: bool = True) -> 
         *(MANY_WORDS if many_words else more_words if general_words else []),
         "",
         *(SECOND_STUDENT if found.pair is None else SECOND_OF_PAIRS),
+        *_length_of_ngrams(found),
     ]
 
 
@@ -199,6 +202,14 @@ def _of(found: Inspection) -> str:
 def _setting(name: str, *, gpu: bool) -> list[str]:
     chosen = SETTINGS[name][gpu]
     return [] if chosen is None else [line(name.partition(" ")[0], *chosen)]
+
+
+def _length_of_ngrams(found: Inspection) -> list[str]:
+    """Documents are read whole: TF-IDF reads all of a text too, and for n-grams more words take next to no time."""
+    words = found.long_words * WITH_PUNCTUATION
+    if words <= Ngrams.model_fields["max_length"].default:
+        return []
+    return [line("max_length", int(min(LONGEST_NGRAMS, -(-words // 64) * 64)), "words; whole documents")]
 
 
 def max_length_of(found: Inspection) -> int:

@@ -14,6 +14,7 @@ from limbeck.drafting.column_profile import profiles_of
 from limbeck.drafting.label_role import LabelRole, find_scores
 from limbeck.drafting.layout import Layout, find_encoding, find_layout, is_utf_8
 from limbeck.drafting.roles import Roles, find_roles
+from limbeck.drafting.spellings import names_of_spellings
 from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.tables import TableForm
@@ -53,7 +54,7 @@ class Inspection:
     long_words: int  # the 95th percentile
     has_quotes: bool  # " occurs somewhere in the texts
     beside: dict[str, str]  # files of the same form in the same folder that look like dev and test, by split
-    label_names: dict[str, str] = field(default_factory=dict)  # for classes whose column names have a prefix
+    label_names: dict[str, str] = field(default_factory=dict)  # of columns with a prefix, and of rarer spellings
     given: dict[str, Path] = field(default_factory=dict)  # the dev and test files that the user names
     other_language: str = ""  # the name of the texts' language, if it is neither English nor Chinese
     split: Column | None = None  # the column that says to which split a row belongs
@@ -187,8 +188,7 @@ def inspect_file(
     if roles.label.is_score:
         found = replace(found, is_score=True, score_range=_score_range(layout, roles.label, path=path))
     else:
-        found = replace(found, label_names=_label_names(layout, roles.label))
-        found = replace(found, labels=_labels(layout, roles.label, found))
+        found = _with_labels(found, layout, roles.label)
         found = replace(found, scores=_scores(layout, roles, found))
     if roles.split is not None and not given:
         column = profiles_of(layout)[roles.split]
@@ -242,16 +242,29 @@ def _notes_of_columns(layout: Layout, roles: Roles, found: Inspection) -> list[s
     free = [profile for profile in profiles_of(layout) if profile.position not in taken and profile.name]
     texts = [profile.name for profile in free if profile.is_text and profile.is_varied]
     others = [profile.name for profile in free if profile.may_be_label() and not profile.is_split and profile.is_words]
-    folded = Counter(name.casefold() for name in found.labels)
-    same = [name for name in found.labels if folded[name.casefold()] > 1]
     notes = []
     if texts:
         notes.append(f"not read: {some(texts)}; one column is the text, --text names another")
-    if others and len(roles.label.positions) == 1 and not found.scores:
+    if roles.predicted:
+        notes.append(_predictions_in_words(layout, roles))
+    elif others and len(roles.label.positions) == 1 and not found.scores:
         notes.append(f"other columns that could be the label: {some(others)}; --label names one")
-    if same:
-        notes.append(f"labels that differ only in case: {some(same)}; label_names in the recipe makes them one")
+    if found.label_names and not isinstance(found.label, list):
+        same = [f"{label} → {name}" for label, name in found.label_names.items()]
+        notes.append(f"labels that differ only in case or spaces are one: {some(same, most=4)}; see label_names")
     return notes
+
+
+def _predictions_in_words(layout: Layout, roles: Roles) -> str:
+    """What was measured of the columns that could be the label, the one that is taken first."""
+    ordered = sorted(
+        roles.predicted, key=lambda position: (position not in roles.label.positions, -roles.predicted[position])
+    )
+    names = [f"{column_of(layout, position)} {roles.predicted[position]:.2f}" for position in ordered]
+    return (
+        f"columns that could be the label, and how well the texts predict them (1: always, 0: by chance):\n"
+        f"    {some(names, most=6)}; the first is taken, --label names another"
+    )
 
 
 def _notes_of_form(found: Inspection, dropped: Dropped) -> list[str]:
@@ -300,17 +313,18 @@ def _section(found: Inspection, path: Path) -> CorpusSection:
     )
 
 
-def _label_names(layout: Layout, role: LabelRole) -> dict[str, str]:
-    names = [layout.columns[at] for at in role.positions if role.prefix]
-    return {name: name.removeprefix(role.prefix) for name in names}
-
-
-def _labels(layout: Layout, role: LabelRole, found: Inspection) -> dict[str, int]:
-    """The classes and the number of rows of each."""
+def _with_labels(found: Inspection, layout: Layout, role: LabelRole) -> Inspection:
+    """With the classes, the number of rows of each, and the names that labels get."""
     columns = [layout.columns[at] for at in role.positions] if len(role.positions) > 1 else []
     counts = Counter(label for labels in _label_sets(layout, role, found) for label in labels)
-    ordered = name_classes([*counts, *columns], label_names={}, order=columns).names
-    return {found.label_names.get(name, name): counts[name] for name in ordered}
+    if columns:
+        names = {name: name.removeprefix(role.prefix) for name in columns if role.prefix}
+    else:
+        names = names_of_spellings(counts)
+    labels: Counter[str] = Counter()
+    for label in name_classes([*counts, *columns], label_names={}, order=columns).names:
+        labels[names.get(label, label)] += counts[label]
+    return replace(found, label_names=names, labels=dict(labels))
 
 
 def _scores(layout: Layout, roles: Roles, found: Inspection) -> dict[str, Column]:

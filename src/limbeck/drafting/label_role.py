@@ -165,6 +165,14 @@ def guess_label(profiles: Sequence[ColumnProfile], *, path: Path) -> LabelRole |
     return None if likeliest is None else LabelRole.of(likeliest)
 
 
+def alike(role: LabelRole, profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """The label, if it was guessed by its values alone, and the columns that could by theirs be it as well."""
+    found = [one for one in profiles if one.may_be_label() and not (one.is_split or one.has_several_labels)]
+    unnamed = [one for one in found if not one.has_label_name]
+    is_among = len(role.positions) == 1 and any(one.position in role.positions for one in unnamed)
+    return unnamed if is_among else []
+
+
 def _only_repeated(profiles: Sequence[ColumnProfile]) -> ColumnProfile | None:
     """Of columns with unknown names the one whose values are repeated, as labels of very many classes are; if there is
     one, and only one, beside a column of texts."""

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from limbeck.drafting.column_profile import ColumnProfile, profiles_of
-from limbeck.drafting.label_role import LabelRole, guess_label
+from limbeck.drafting.label_role import LabelRole, alike, guess_label
 from limbeck.drafting.layout import Layout
+from limbeck.drafting.predicted_by_texts import clearly_predicted, predicted_by_texts
 from limbeck.errors import MOST_SHOWN, ColumnMissing, DataError, in_shell, shortened, some
 from limbeck.recipe.corpus import Column
 from limbeck.tables.raw_table import as_number
@@ -67,6 +68,7 @@ class Roles:
     pair: int | None
     label: LabelRole
     split: int | None = None  # says of each row whether it is of train, dev or test
+    predicted: dict[int, float] = field(default_factory=dict)  # how well texts predict columns that may be the label
 
 
 def find_roles(
@@ -90,7 +92,19 @@ def find_roles(
     if "text" not in given:
         raise LabelUnclear(path=path, what="text", columns=with_examples(layout))
     split = next((profile.position for profile in free if profile.split_rows), None)
-    return Roles(text=given["text"], pair=given.get("pair"), label=role, split=split)
+    free = [profile for profile in profiles if profile.position not in given.values()]
+    predicted = {} if "label" in given else _predicted(role, free, [profiles[given[key]] for key in given])
+    if predicted:
+        role = LabelRole.of(profiles[clearly_predicted(predicted, likeliest=role.positions[0])])
+    return Roles(text=given["text"], pair=given.get("pair"), label=role, split=split, predicted=predicted)
+
+
+def _predicted(role: LabelRole, free: Sequence[ColumnProfile], texts: Sequence[ColumnProfile]) -> dict[int, float]:
+    """How well the texts predict the guessed label and each column that could as well be it; empty if there is none."""
+    rivals = alike(role, free)
+    if len(rivals) < 2:
+        return {}
+    return predicted_by_texts([" ".join(cells) for cells in zip(*(one.cells for one in texts), strict=True)], rivals)
 
 
 def _refuse_column_given_twice(given: Mapping[str, int], *, layout: Layout, path: Path) -> None:

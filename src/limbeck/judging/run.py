@@ -263,7 +263,8 @@ def _best(
     if not candidates:
         return None, None
     labels = on_dev[0].labels
-    targets = dev_targets(labels, teacher=teacher, models=[answers.logits[0] for answers in on_dev])
+    logits = [answers.logits[0] for answers in on_dev]
+    targets = dev_targets(labels, teacher=teacher, models=logits)
     contenders = []
     for candidate, answers in zip(candidates, on_dev, strict=True):
         contenders.append(
@@ -278,8 +279,7 @@ def _best(
             )
         )
     choice = choose(contenders, max_size_mb=max_size_mb)
-    is_used = teacher is not None and not np.isin(targets, (0, 1)).all()
-    share = teacher_share(len(labels)) if is_used else 0.0
+    share = teacher_share(labels, teacher=teacher, models=logits)
     return (choice.best, choice.as_json(by=by, rows=len(labels), teacher_share=share)) if choice else (None, None)
 
 

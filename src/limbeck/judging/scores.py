@@ -280,8 +280,7 @@ def _best(
             )
         )
     choice = choose(contenders, max_size_mb=max_size_mb)
-    is_used = teacher is not None and bool((targets[:, 0] != dev.labels).any())
-    share = teacher_share(len(dev)) if is_used else 0.0
+    share = teacher_share(dev.labels, teacher=teacher, models=outputs)
     return (choice.best, choice.as_json(by=BY, rows=len(dev), teacher_share=share)) if choice else (None, None)
 
 

@@ -122,6 +122,7 @@ def fitted_classifier(
     size = len(pickle.dumps(vectorizers))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Liblinear failed to converge")
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
         for columns, model in _classifiers(features, labels, classes=classes, class_weights=class_weights):
             size += len(pickle.dumps(model))
             weights[:, columns], bias[columns] = model.coef_.T, model.intercept_

@@ -23,14 +23,18 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Ngrams, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.kinds import kind_of
+from limbeck.teacher.linear import rate_of_fitting, rows_fitted
 from limbeck.transfer.text_filter import teacher_chooses
 
 PLAN = "plan.json"
 SHARE = 0.85  # of the minutes that is planned: some rows are longer than those that were timed
 # Reading, export, judging, timing and the report; for every student also its vocabulary, word vectors and timing.
-OVERHEAD, OVERHEAD_OF_STUDENT, SECONDS_PER_ROW = 15.0, 12.0, 0.002
+OVERHEAD, OVERHEAD_OF_STUDENT = 15.0, 12.0
+# TF-IDF and the student of n-grams are fitted to rows of train; all are read, counted, cut into n-grams and judged.
+FITS, READINGS = 2.0, 0.5  # in times of one fit of TF-IDF, which depends on how long the texts are and on the classes
 FEWEST_ROWS, FEWEST_OF_A_CLASS = 200, 20  # of the corpus, which is never cut to less
 SCALES = [2 ** (step / 4) for step in range(8, -29, -1)]  # from 4 down to 1/128
+WORTH_ROWS = 1.3  # times the shortest plan that a plan with more rows may take, if all take too long
 FEWEST_STEPS = 600  # rows times epochs of the teacher: with fewer it would teach nothing
 FEWEST_COPIES = 100  # a recipe with copies makes so many
 SCALES_WITHOUT_TEACHER = SCALES[-9:]  # at which the teacher may lose what is left of it, too
@@ -71,6 +75,7 @@ class Rates:
     fine_tuning: float
     labelling: float
     student: float
+    fitting: float  # of TF-IDF with a linear classifier
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,7 @@ class Amounts:
     baseline_epochs: int = 0  # 0: as many as the student
     has_epochs: bool = True  # whether the teacher is trained in epochs, of which there may be more or fewer
     fine_tunings: int = 1  # of the teacher, which is their mean; more are never planned than the recipe has
+    most_fitted: int | None = None  # rows that linear classifiers are fitted to at most; None: all of train
 
     def seconds(self, rates: Rates) -> float:
         """How long it takes."""
@@ -104,11 +110,16 @@ class Amounts:
         return (
             OVERHEAD
             + OVERHEAD_OF_STUDENT * (self.students + self.baselines)
-            + SECONDS_PER_ROW * (self.train + self.dev + self.test)
+            + self._fits() / rates.fitting
             + fine_tuning
             + asked / rates.labelling
             + training / rates.student
         )
+
+    def _fits(self) -> float:
+        """What is done with rows beside the networks, in rows that TF-IDF is fitted to."""
+        fitted = self.train if self.most_fitted is None else min(self.train, self.most_fitted)
+        return FITS * fitted + READINGS * (self.train + self.dev + self.test)
 
     def scaled(self, scale: float, *, least_steps: float = FEWEST_STEPS) -> "Amounts":
         """More or less of everything that can be changed, but `least_steps` of the teacher (rows times epochs times
@@ -130,8 +141,12 @@ class Amounts:
             transfer=min(self.transfer, round(self.transfer * extra)),
             copies=_copies(self.copies * extra, most=max(MOST_COPIES, self.copies)),
             student_epochs=max(FEWEST_STUDENT_EPOCHS, round(self.student_epochs * math.sqrt(scale))),
-            baseline_epochs=round(self.baseline_epochs * math.sqrt(min(1.0, scale))),
+            baseline_epochs=self._baseline_epochs(scale),
         )
+
+    def _baseline_epochs(self, scale: float) -> int:
+        """At least one where the recipe has a number of its own: 0 would leave that number in the plan."""
+        return min(self.baseline_epochs, max(1, round(self.baseline_epochs * math.sqrt(min(1.0, scale)))))
 
     def _read(self, scale: float) -> tuple[int, float]:
         """How many rows of train the teacher answers, and the scale of copies and other text, so that it answers so
@@ -142,6 +157,10 @@ class Amounts:
         wanted = int(scale * (self.labelled + others))
         labelled = min(self.labelled, max(self.fewest_rows, wanted))
         return labelled, max(0, wanted - labelled) / others if others else 0.0
+
+    def with_teacher_rows(self, rows: int) -> "Amounts":
+        """With a teacher that learns from fewer rows, but not fewer than the corpus is ever cut to."""
+        return replace(self, teacher_rows=min(self.teacher_rows, max(rows, self.fewest_rows)))
 
     def with_rows(self, train: int) -> "Amounts":
         """With fewer rows of the corpus, but not too few to learn from."""
@@ -171,7 +190,9 @@ def plan(asked: Amounts, rates: Rates, *, seconds: float, may_grow: bool = True)
     for amounts in _smaller_and_smaller(asked, smallest, scales=scales, least_steps=least_steps):
         if amounts.seconds(rates) <= seconds:
             return amounts
-    return smallest.with_rows(0)
+    # Too long in any case: rows are given up only where that saves much, as each of them would be missed.
+    *_, least = last = list(_fewer_and_fewer_rows(smallest))
+    return next(amounts for amounts in last if amounts.seconds(rates) <= WORTH_ROWS * least.seconds(rates))
 
 
 def _smaller_and_smaller(
@@ -180,7 +201,16 @@ def _smaller_and_smaller(
     """Rows of train are cut last: without the teacher's answers, a linear classifier still learns from their labels."""
     yield from (asked.scaled(scale, least_steps=least_steps) for scale in scales)
     yield from (asked.scaled(scale) for scale in SCALES_WITHOUT_TEACHER)
-    yield from (smallest.with_rows(smallest.train // divisor) for divisor in (2, 4, 8, 16, 32, 64))
+    yield from _fewer_and_fewer_rows(smallest)
+
+
+def _fewer_and_fewer_rows(smallest: Amounts) -> Iterator[Amounts]:
+    """First of those that the teacher learns from, then of the corpus."""
+    for divisor in (2, 4, 8):
+        yield smallest.with_teacher_rows(smallest.teacher_rows // divisor)
+    least = smallest.with_teacher_rows(0)
+    yield from (least.with_rows(least.train // divisor) for divisor in (1, 2, 4, 8, 16, 32, 64))
+    yield least.with_rows(0)
 
 
 def kept_plan(recipe: Recipe, run: RunFolder, *, minutes: float, may_grow: bool) -> list[str] | None:
@@ -246,6 +276,7 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
         baselines=seeds if recipe.distillation.baseline else 0,  # that of n-grams is fitted, not trained
         fewest_rows=max(FEWEST_ROWS, FEWEST_OF_A_CLASS * len(corpus.labels)),
         baseline_epochs=recipe.distillation.baseline_epochs or 0,
+        most_fitted=rows_fitted(corpus),
     )
 
 
@@ -322,7 +353,7 @@ def measured_rates(recipe: Recipe, corpus: Corpus, gathered: ExtraText) -> Rates
         raise NothingToPlan(what="its teacher is not one that is trained here")
     fine_tuning, labelling = of_teacher
     student = rate_of_student(recipe.distillation, student=recipe.student, corpus=corpus, rows=read)
-    return Rates(fine_tuning=fine_tuning, labelling=labelling, student=student)
+    return Rates(fine_tuning=fine_tuning, labelling=labelling, student=student, fitting=rate_of_fitting(corpus))
 
 
 def rows_like_those_read(recipe: Recipe, corpus: Corpus, gathered: ExtraText) -> Rows:

@@ -8,6 +8,7 @@ from limbeck.report import score_words, wording
 
 HELD_OUT = ("dev", "test")
 BELOW = {"rival": "ten lines of scikit-learn", "baseline": "the student without a teacher"}  # roles, in words
+FEWEST_MISSED = 3  # rows of a class that is never answered: one or two are easily missed by a good model
 SHOWN_ELSEWHERE = (
     *("name", "labels", "language", "pair", "multi_label", "labels_from", "rows", "rows_per_label", "overlap"),
 )
@@ -33,22 +34,21 @@ def doubts(report: Mapping[str, Any]) -> list[str]:
 
 
 def never_answered(report: Mapping[str, Any]) -> list[str]:
-    """Classes of the judged rows that the best model answers for no row."""
+    """Classes of some of the judged rows that the best model answers for no row."""
     model = wording.main_model(report)
     counts = (model or {}).get("confusion")
     if model is None or not counts or wording.constant_answer(model, report):
         return []
     given = [sum(column) for column in zip(*counts, strict=True)]
     labels = report["corpus"]["labels"]
-    missed = [
-        f"{label} × {sum(row):,}"
-        for label, row, count in zip(labels, counts, given, strict=True)
-        if sum(row) and not count
-    ]
+    rows = {label: sum(row) for label, row, count in zip(labels, counts, given, strict=True) if not count}
+    missed = [f"{label} × {count:,}" for label, count in rows.items() if count >= FEWEST_MISSED]
     if not missed:
         return []
-    advice = 'corpus.class_weights = "balanced" makes rare classes count more'
-    return [f"{model['name']} answers for no row: {some(missed, most=6)}; {advice}"]
+    mean = sum(map(sum, counts)) / sum(1 for row in counts if sum(row))
+    are_rare = any(FEWEST_MISSED <= count < mean / 2 for count in rows.values())
+    advice = '; corpus.class_weights = "balanced" makes rare classes count more' if are_rare else ""
+    return [f"{model['name']} answers for no row: {some(missed, most=6)}{advice}"]
 
 
 def weak_teacher(report: Mapping[str, Any]) -> list[str]:
@@ -88,6 +88,7 @@ def notes(report: Mapping[str, Any]) -> list[str]:
         *_unanswered(report),
         *_labels_of_columns(report),
         *_labelled_by(report),
+        *_cut(report),
         *_sampled_rival(report),
         *_chosen_on_dev(report),
         *corrected(report),
@@ -112,6 +113,14 @@ def corrected(report: Mapping[str, Any]) -> list[str]:
     if not facts["same_rows"]:
         return [f"{start}; rows or labels of {split} changed too, so its numbers are not comparable with those before"]
     return [f"{start}; {wording.measure(report)} on the same {report['judged_rows']:,} {split} rows: {some(changes)}"]
+
+
+def _cut(report: Mapping[str, Any]) -> list[str]:
+    left_out = report["corpus"].get("beyond_max_rows_left_out", 0)
+    rows = report["corpus"]["rows"]["train"]
+    whole = f"{rows:,} of {rows + left_out:,} training rows"
+    rival = f", {one['name']} as well" if (one := wording.rival_of(report)) else ""
+    return [f"all models learned from {whole} (corpus.max_rows){rival}"] if left_out else []
 
 
 def _sampled_rival(report: Mapping[str, Any]) -> list[str]:

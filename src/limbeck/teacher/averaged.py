@@ -19,6 +19,7 @@ from limbeck.progress import Reporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.fine_tune import HISTORY, History, fine_tune, judge, start_encoder
+from limbeck.training.checkpoints import BEST, CHECKPOINT
 from limbeck.training.device import training_device
 from limbeck.training.epochs import AVERAGED, kept_entry, on_dev, score_of
 from limbeck.training.tracks import Tracks
@@ -68,6 +69,8 @@ def _finished(
         state = {key: value.detach().cpu().contiguous().clone() for key, value in encoder.model.state_dict().items()}
         save_file(state, weights.with_suffix(".partial"))
         weights.with_suffix(".partial").replace(weights)
+        for state_of_training in (CHECKPOINT, BEST):  # four times the weights, for every fine-tuning
+            (work / state_of_training).unlink(missing_ok=True)
     found: History = json.loads(history_file.read_text(encoding="utf-8"))
     return weights, found
 

@@ -1,6 +1,7 @@
 """An encoder as the teacher: fine-tuned on the corpus, or taken as it is, and saved as a Hugging Face folder."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from limbeck.training.optimiser import optimiser_for
 from limbeck.training.skill import rows_of_others
 
 STEPS, WARM_UP_ROWS = 4, 16  # of a timing
+PROBE_ROWS, MOST_SECONDS = 8, 10.0  # of long texts, whose whole timing would take more than so long, only some are read
 
 
 def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolder:
@@ -90,7 +92,7 @@ def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows, asked: Ro
     model = encoder.model.to(training_device())
     first = rows.select(range(min(WARM_UP_ROWS, len(rows))))
     encoder.logits(first.texts, first.pairs)
-    labelling = per_second(lambda: encoder.logits(asked.texts, asked.pairs), rows=len(asked))
+    labelling = _rate_of_labelling(encoder, asked)
     accelerator, loss = accelerator_for(encoder.arithmetic), label_loss(corpus)
     optimiser = optimiser_for(model, learning_rate=1e-6, weight_decay=0.0)
     tokens, labels = encoder.tokenise(rows.texts, rows.pairs), label_tensor(rows)
@@ -98,7 +100,7 @@ def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows, asked: Ro
     size = min(section.batch_size, len(rows))
     starts = np.linspace(0, len(rows) - size, STEPS).astype(int).tolist()
 
-    def steps(starts: list[int]) -> None:
+    def steps(starts: list[int], size: int) -> None:
         for start in starts:
             places = in_order[start : start + size]
             with accelerator.autocast():
@@ -108,8 +110,26 @@ def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows, asked: Ro
             optimiser.zero_grad()
 
     model.train()
-    steps(starts)  # every shape once: the first step of each takes up to twice as long on a CPU
-    return per_second(lambda: steps(starts), rows=size * STEPS), labelling
+    return _rate_of_steps(steps, starts, size), labelling
+
+
+def _rate_of_labelling(encoder: Encoder, asked: Rows) -> float:
+    some = asked.select(np.linspace(0, len(asked) - 1, min(len(asked), WARM_UP_ROWS)).astype(int))
+    rate = per_second(lambda: encoder.logits(some.texts, some.pairs), rows=len(some))
+    if len(asked) / rate > MOST_SECONDS:
+        return rate
+    return per_second(lambda: encoder.logits(asked.texts, asked.pairs), rows=len(asked))
+
+
+def _rate_of_steps(steps: Callable[[list[int], int], None], starts: list[int], size: int) -> float:
+    """Every shape is read once before it is timed: the first step of each takes up to twice as long on a CPU."""
+    few, middle = min(PROBE_ROWS, size), starts[1:3]
+    steps(middle, few)
+    rate = per_second(lambda: steps(middle, few), rows=few * len(middle))
+    if 2 * size * STEPS / rate > MOST_SECONDS:
+        return rate
+    steps(starts, size)
+    return per_second(lambda: steps(starts, size), rows=size * STEPS)
 
 
 def _ready(folder: Path, section: EncoderTeacher, corpus: Corpus) -> Encoder:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -20,6 +21,8 @@ from limbeck.training.temperature import fitted_temperature
 
 LINEAR = "linear.json"  # its temperature
 TEXTS_PER_CALL = 1024
+TIMED_ROWS, TIMED_CHARACTERS = 2_000, 300_000  # at most, a second or two: with few rows a fit is mostly its start
+FIRST_ROWS = 50  # of a fit before the one that is timed, which loads what it needs
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,25 @@ def open_linear(teacher: TeacherFolder) -> LinearAnswers:
 def temperature_in(folder: Path) -> float:
     """What its margins are divided by."""
     return float(json.loads((folder / LINEAR).read_text(encoding="utf-8"))["temperature"])
+
+
+def rows_fitted(corpus: Corpus) -> int:
+    """How many rows of train a linear classifier is fitted to."""
+    train = labelled(corpus.splits["train"])
+    return len(sampled_rows(train.labels, train.characters, classes=len(corpus.labels)))
+
+
+def rate_of_fitting(corpus: Corpus) -> float:
+    """Rows per second that TF-IDF and a linear classifier are fitted to on this machine, by some rows of train."""
+    train = labelled(corpus.splits["train"])
+    most = int(min(TIMED_ROWS, TIMED_CHARACTERS / max(1.0, train.characters.mean())))
+    rows = train.select(np.linspace(0, len(train) - 1, min(len(train), max(FIRST_ROWS, most)), dtype=np.int64))
+    first = rows.select(range(min(FIRST_ROWS, len(rows))))
+    fit = partial(fitted_classifier, classes=len(corpus.labels), class_weights=corpus.class_weights)
+    fit(first.texts, first.pairs, first.labels)
+    start = perf_counter()
+    fit(rows.texts, rows.pairs, rows.labels)
+    return len(rows) / max(perf_counter() - start, 1e-6)
 
 
 def linear_rates(section: LinearTeacher, corpus: Corpus, rows: Rows, asked: Rows) -> tuple[float, float]:

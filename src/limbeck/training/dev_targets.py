@@ -1,5 +1,6 @@
 """What models are compared by on dev: its labels and, if they are few, the teacher's probabilities too (no torch)."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy.typing as npt
 from limbeck.training.temperature import fitted_temperature
 
 TEACHER_ROWS = 100  # labelled rows that the teacher's answers on dev are worth: docs/evaluation.md#the-best-model
+MOST_ERRORS = 2.0  # by which a teacher may be behind and still count
+SURELY_EQUAL = 1e-12
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[Any]
 
@@ -16,12 +19,11 @@ Ints = npt.NDArray[Any]
 def dev_targets(labels: Ints, *, teacher: npt.NDArray[Any] | None, models: Sequence[npt.NDArray[Any]]) -> Floats:
     """(rows, classes): the distribution that a model should give for each row of dev.
 
-        q = λ · label + (1 - λ) · teacher's probabilities,   λ = rows / (rows + 100)
+        q = (1 - s) · label + s · teacher's probabilities,   s = c · 100 / (rows + 100)
 
     A few dozen labels hardly tell models apart: one row more or less is a point of accuracy. The teacher's
-    probabilities say something about every class of every row. They count for nothing if the teacher is worse on dev
-    than the best of the models by more than two standard errors (of several models, one is lucky on few rows), or has
-    no logits for these rows.
+    probabilities say something about every class of every row. They count less the clearer the teacher is worse on dev
+    than the best of the models (`credibility`, c), and for nothing if it has no logits for these rows.
 
     Of scores, the targets are (rows, 1): the same sum of the scores of dev and the teacher's.
     """
@@ -29,7 +31,7 @@ def dev_targets(labels: Ints, *, teacher: npt.NDArray[Any] | None, models: Seque
         return _score_targets(labels, teacher=teacher, models=models)
     classes = models[0].shape[1] if models else 0 if teacher is None else teacher.shape[1]
     own = labels.astype(np.float64) if labels.ndim == 2 else np.eye(classes)[labels]
-    share = 0.0 if teacher is None or not _is_credible(teacher, models, labels) else teacher_share(len(labels))
+    share = teacher_share(labels, teacher=teacher, models=models)
     if teacher is None or not share:
         return own
     answers = probabilities(teacher / fitted_temperature(teacher, labels), multi_label=labels.ndim == 2)
@@ -38,9 +40,9 @@ def dev_targets(labels: Ints, *, teacher: npt.NDArray[Any] | None, models: Seque
 
 def _score_targets(scores: Floats, *, teacher: npt.NDArray[Any] | None, models: Sequence[npt.NDArray[Any]]) -> Floats:
     own = scores.astype(np.float64)[:, np.newaxis]
-    if teacher is None or not _is_credible(teacher, models, scores):
+    share = teacher_share(scores, teacher=teacher, models=models)
+    if teacher is None or not share:
         return own
-    share = teacher_share(len(scores))
     return (1 - share) * own + share * teacher.astype(np.float64)
 
 
@@ -49,18 +51,27 @@ def squared_error(outputs: npt.NDArray[Any], targets: Floats) -> float:
     return float(np.mean((outputs.astype(np.float64) - targets) ** 2))
 
 
-def teacher_share(rows: int) -> float:
-    """The share of the teacher's probabilities in the targets of so many rows."""
-    return TEACHER_ROWS / (rows + TEACHER_ROWS)
+def teacher_share(labels: Ints, *, teacher: npt.NDArray[Any] | None, models: Sequence[npt.NDArray[Any]]) -> float:
+    """The share of the teacher's probabilities in the targets of these rows; 0 without a teacher."""
+    if teacher is None:
+        return 0.0
+    return credibility(teacher, models, labels) * TEACHER_ROWS / (len(labels) + TEACHER_ROWS)
 
 
-def _is_credible(teacher: npt.NDArray[Any], models: Sequence[npt.NDArray[Any]], labels: Ints) -> bool:
-    """Whether it is not worse than the best of the models beyond two standard errors of the paired difference."""
+def credibility(teacher: npt.NDArray[Any], models: Sequence[npt.NDArray[Any]], labels: Ints) -> float:
+    """How likely a gap as large as that between it and the best of the models is by chance; 1 if it is not worse, 0
+    beyond two standard errors.
+
+        c = erfc(z / √2),   z = the mean of the paired differences / its standard error
+    """
     right = [_right(logits, labels) for logits in (teacher, *models)]
     best = max(right[1:], key=np.mean, default=right[0])
     differences = best - right[0]
     error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else 0.0
-    return bool(differences.mean() <= 2 * error + 1e-12)
+    behind = float(differences.mean())
+    if behind <= SURELY_EQUAL:
+        return 1.0
+    return math.erfc(behind / error / math.sqrt(2)) if behind <= MOST_ERRORS * error else 0.0
 
 
 def _right(logits: npt.NDArray[Any], labels: Ints) -> Floats:

@@ -37,3 +37,10 @@ def test_names_that_do_not_fit_the_data_are_reported() -> None:
     assert classes.names == ["0", "one"]
     assert classes.unused_names == ["2"]
     assert classes.unnamed == ["0"]
+
+
+def test_names_that_only_join_labels_need_not_name_the_others() -> None:
+    classes = name_classes(["Refund", "refund", "praise"], label_names={"refund": "Refund"})
+
+    assert classes.names == ["Refund", "praise"]
+    assert classes.unnamed == []

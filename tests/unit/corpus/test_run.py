@@ -45,10 +45,14 @@ def test_dev_is_cut_off_train_when_there_is_none_and_its_rows_keep_their_ids(
 
 
 def test_dev_stays_the_same_when_fewer_training_rows_are_used(read_rows: "ReadCorpus") -> None:
-    whole = read_rows(train=TRAIN).splits["dev"].ids
+    whole = read_rows(train=TRAIN)
+    ids, rows = whole.splits["dev"].ids, len(whole.splits["train"])
+    assert "beyond_max_rows_left_out" not in whole.facts
+
     part = read_rows(train=TRAIN, max_rows=10)
 
-    assert part.splits["dev"].ids == whole
+    assert part.splits["dev"].ids == ids
+    assert part.facts["beyond_max_rows_left_out"] == rows - 10
     assert part.facts["rows_per_label"]["train"] == {"bad": 5, "good": 5}
 
 

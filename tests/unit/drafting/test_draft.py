@@ -19,7 +19,7 @@ from limbeck.drafting.unlabelled import look_at_text
 from limbeck.progress import SilentReporter
 from limbeck.recipe.load import load_recipe, parse_recipe
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import BiLstm
+from limbeck.recipe.student import BiLstm, Ngrams
 from limbeck.recipe.teacher import EncoderTeacher, FileTeacher, LinearTeacher
 
 ENGLISH = [(f"the {word} was quite something today", str(number % 2)) for number, word in enumerate("abcdefgh")]
@@ -268,6 +268,15 @@ def english_pairs(tmp_path: Path) -> Inspection:
     ]
     path.write_text("\n".join(["question1,question2,label", *rows]))
     return inspect_file(path)
+
+
+@pytest.mark.parametrize(("words", "length"), [(200, 256), (300, 384), (1_490, 1_920), (90_000, 4_096)])
+def test_n_grams_read_whole_documents_as_tf_idf_does(english: Inspection, words: int, length: int) -> None:
+    """The words at the 95th percentile, and a quarter more for signs, in steps of 64; 256 is the default of n-grams."""
+    (student,) = drafted(replace(english, rows=1_000, median_words=words, long_words=words)).candidates
+
+    assert isinstance(student, Ngrams)
+    assert student.max_length == length
 
 
 def test_pairs_are_compared_word_by_word_and_have_copies_also_without_a_gpu(

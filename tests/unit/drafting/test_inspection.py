@@ -551,14 +551,6 @@ def test_what_is_not_read_is_said(tmp_path: Path) -> None:
     assert "day" not in others
 
 
-def test_labels_that_differ_only_in_case_are_said(tmp_path: Path) -> None:
-    labels = [["Good", "good", "bad"][number % 3] for number in range(99)]
-
-    found = look(tmp_path / "a.tsv", [["text", "label"], *columns(TEXTS[:99], labels)])
-
-    assert [note for note in found.notes if "Good, good" in note]
-
-
 def test_an_encoding_that_is_probably_wrong_is_doubted(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("text,label\n" + "größer,a\nkälter,b\n" * 4, encoding="utf-8")

@@ -26,7 +26,7 @@ from limbeck.pipeline.budget import (
 )
 from limbeck.recipe.recipe import Recipe
 
-RATES = Rates(fine_tuning=80.0, labelling=400.0, student=2_000.0)
+RATES = Rates(fine_tuning=80.0, labelling=400.0, student=2_000.0, fitting=1_000.0)
 ASKED = Amounts(
     train=10_000,
     labelled=10_000,
@@ -47,8 +47,20 @@ def test_the_seconds_of_a_plan_by_hand() -> None:
         ASKED, train=100, labelled=100, dev=20, test=80, teacher_rows=100, teacher_epochs=2, copies=1, student_epochs=5
     )
 
-    # 15 + 12·2 + 0.002·200; 200 rows at 80/s; (100 + 200 + 20·3 + 80) at 400/s; 5 · (200 + 100) at 2,000/s
-    assert small.seconds(RATES) == pytest.approx(39.4 + 2.5 + 1.1 + 0.75)
+    # 15 + 12·2; 2·100 + ½·200 rows at 1,000/s; 200 at 80/s; 100 + 200 + 20·3 + 80 at 400/s; 5 · (200 + 100) at 2,000/s
+    assert small.seconds(RATES) == pytest.approx(39 + 0.3 + 2.5 + 1.1 + 0.75)
+    assert replace(small, most_fitted=40).seconds(RATES) == pytest.approx(39 + 0.18 + 2.5 + 1.1 + 0.75)
+
+
+def test_many_short_rows_are_not_cut_where_they_are_quickly_fitted() -> None:
+    """50,000 queries of three words: half of them were left out of two thirds of the time that there was."""
+    queries = replace(ASKED, train=44_000, labelled=44_000, dev=6_000, test=0, teacher_rows=44_000, students=1.3)
+    rates = Rates(fine_tuning=160.0, labelling=660.0, student=4_000.0, fitting=8_000.0)
+
+    chosen = plan(queries, rates, seconds=180)
+
+    assert chosen.train == 44_000
+    assert plan(queries, replace(rates, fitting=800.0), seconds=180).train < 44_000
 
 
 @pytest.mark.parametrize("minutes", [2, 5, 10, 20, 60])
@@ -58,6 +70,28 @@ def test_a_plan_fits_and_uses_most_of_the_time(minutes: float) -> None:
     assert chosen.seconds(RATES) <= 60 * minutes
     if chosen.teacher_epochs < 10:  # more than that is never planned
         assert chosen.seconds(RATES) >= 0.6 * 60 * minutes
+
+
+def test_the_teacher_loses_rows_before_the_corpus_does() -> None:
+    """Documents on a slow machine: the teacher reads one row a second, and n-grams learn from all labels meanwhile."""
+    documents = replace(ASKED, train=1_080, labelled=1_080, dev=120, test=0, copies=0, teacher_rows=532)
+    documents = replace(documents, teacher_epochs=1, student_epochs=5, baseline_epochs=20)
+    rates = Rates(fine_tuning=1.5, labelling=8.0, student=80.0, fitting=60.0)
+
+    in_time, too_long = plan(documents, rates, seconds=600), plan(documents, rates, seconds=180)
+
+    assert (in_time.train, too_long.train) == (1_080, 1_080)
+    assert in_time.teacher_rows < 532
+    assert too_long.teacher_rows == 200
+    assert plan(documents, replace(rates, fitting=2.0), seconds=180).train < 1_080  # there it saves much
+
+
+@pytest.mark.parametrize(("own", "planned"), [(5, 1), (40, 4), (1, 1), (0, 0)])
+def test_the_student_alone_has_few_epochs_in_the_smallest_plan_too(own: int, planned: int) -> None:
+    """Rounded to none, five epochs of documents were not cut at all, and took longer than everything that was."""
+    smallest = replace(ASKED, baseline_epochs=own).scaled(1 / 128)
+
+    assert smallest.baseline_epochs == planned
 
 
 def test_more_minutes_never_mean_less_of_anything() -> None:
@@ -74,7 +108,7 @@ def test_rows_that_there_is_no_time_to_answer_keep_their_labels() -> None:
     documents = replace(ASKED, train=25_000, labelled=25_000, dev=500, test=0, copies=0)
     documents = replace(documents, teacher_rows=1_200, teacher_epochs=1)
 
-    chosen = plan(documents, Rates(fine_tuning=13.0, labelling=37.0, student=300.0), seconds=600)
+    chosen = plan(documents, Rates(fine_tuning=13.0, labelling=37.0, student=300.0, fitting=1_250.0), seconds=600)
 
     assert chosen.train == 25_000
     assert 2_000 < chosen.labelled < 25_000
@@ -85,7 +119,7 @@ def test_a_teacher_that_takes_little_of_the_time_is_not_cut() -> None:
     """Three epochs of 18 seconds are not what makes a run of ten minutes too long."""
     asked = replace(ASKED, train=2_250, labelled=2_250, dev=250, teacher_rows=2_250, copies=16, students=4, baselines=2)
 
-    chosen = plan(asked, Rates(fine_tuning=125.0, labelling=429.0, student=892.0), seconds=600)
+    chosen = plan(asked, Rates(fine_tuning=125.0, labelling=429.0, student=892.0, fitting=1_250.0), seconds=600)
 
     assert chosen.teacher_epochs == 3
     assert chosen.teacher_rows == 2_250
@@ -110,7 +144,7 @@ def test_fine_tunings_of_few_rows_are_not_what_makes_a_run_too_long() -> None:
         ASKED, train=300, labelled=300, dev=30, teacher_rows=300, copies=20, transfer=60_000, fine_tunings=3
     )
 
-    chosen = plan(asked, Rates(fine_tuning=260.0, labelling=1_100.0, student=6_000.0), seconds=100)
+    chosen = plan(asked, Rates(fine_tuning=260.0, labelling=1_100.0, student=6_000.0, fitting=1_250.0), seconds=100)
 
     assert (chosen.fine_tunings, chosen.teacher_epochs) == (3, 3)
     assert chosen.transfer < 60_000
@@ -133,11 +167,13 @@ def test_in_very_little_time_the_corpus_is_cut() -> None:
     assert chosen.teacher_rows <= chosen.train
 
 
-def test_if_nothing_fits_the_smallest_plan_is_taken() -> None:
+def test_if_nothing_fits_the_smallest_plan_is_taken_with_the_rows_that_hardly_make_it_longer() -> None:
     chosen = plan(ASKED, RATES, seconds=1)
 
-    assert chosen.train == 200  # fewer would teach nothing
-    assert chosen.copies == 0
+    smallest = replace(chosen, train=200, labelled=200)  # fewer would teach nothing
+    assert chosen.train == 2_500
+    assert chosen.seconds(RATES) <= 1.3 * smallest.seconds(RATES) < replace(chosen, train=5_000).seconds(RATES)
+    assert (chosen.teacher_rows, chosen.copies) == (200, 0)
 
 
 def test_what_fits_is_not_cut() -> None:

@@ -132,6 +132,17 @@ def test_a_rival_that_was_trained_on_a_sample_is_noted(rival_report: dict[str, A
     assert findings.notes(rival_report) == ["tfidf was trained on 50,000 of 120,000 training rows, to take seconds"]
 
 
+def test_training_rows_that_nobody_learned_from_are_noted(rival_report: dict[str, Any]) -> None:
+    rows = rival_report["corpus"]["rows"]["train"]
+    rival_report["corpus"]["beyond_max_rows_left_out"] = 5_000
+
+    (note,) = findings.notes(rival_report)
+
+    assert (
+        note == f"all models learned from {rows:,} of {rows + 5_000:,} training rows (corpus.max_rows), tfidf as well"
+    )
+
+
 def test_a_choice_on_the_judged_rows_is_noted(rival_report: dict[str, Any]) -> None:
     rival_report["judged_split"] = "dev"
 
@@ -150,6 +161,20 @@ def test_classes_that_the_best_model_never_answers_are_named(rival_report: dict[
 
     (found,) = findings.never_answered(rival_report)
     assert "answers for no row: legal × 7" in found
+    assert "class_weights" in found
+
+
+def test_a_class_of_one_or_two_rows_is_easily_missed_and_weights_help_only_rare_ones(
+    rival_report: dict[str, Any],
+) -> None:
+    best = next(entry for entry in rival_report["models"] if entry["name"] == rival_report["best"])
+    rival_report["corpus"]["labels"] = ["access", "billing", "legal"]
+
+    best["confusion"] = [[40, 5, 0], [4, 44, 0], [1, 1, 0]]
+    assert findings.never_answered(rival_report) == []
+
+    best["confusion"] = [[9, 1, 0], [1, 9, 0], [6, 4, 0]]
+    assert findings.never_answered(rival_report) == [f"{best['name']} answers for no row: legal × 10"]
 
 
 def test_facts_of_several_methods_are_pairs_of_plain_words(rival_report: dict[str, Any]) -> None:

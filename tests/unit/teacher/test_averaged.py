@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from safetensors.torch import load_file
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
@@ -70,7 +70,7 @@ def test_the_teacher_has_the_mean_of_the_weights_that_each_fine_tuning_has_alone
 
 
 def test_what_was_finished_before_a_stop_is_not_trained_again(
-    prepare: Prepare, monkeypatch: pytest.MonkeyPatch
+    prepare: Prepare, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     whole, seeds, plain = weights_of(prepare("whole", fine_tunings=3)), [], fine_tune
 
@@ -83,9 +83,11 @@ def test_what_was_finished_before_a_stop_is_not_trained_again(
     monkeypatch.setattr(averaged, "fine_tune", stopped)
     with pytest.raises(KeyboardInterrupt):
         prepare("stopped", fine_tunings=3)
+    kept = [{file.name for file in (tmp_path / "stopped.partial" / WORK / str(number)).iterdir()} for number in (0, 1)]
     again = weights_of(prepare("stopped", fine_tunings=3))
 
     assert seeds == [0, APART, 2 * APART, 2 * APART]
+    assert kept == [{"fine-tuned.safetensors", "history.json"}] * 2  # not the optimisers' states as well
     assert all(torch.equal(again[name], whole[name]) for name in whole)
 
 

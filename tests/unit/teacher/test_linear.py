@@ -16,6 +16,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import LinearTeacher
 from limbeck.teacher import linear
 from limbeck.teacher.kinds import KINDS
+from limbeck.teacher.linear import rate_of_fitting, rows_fitted
 from limbeck.teacher.preparation import labelled
 from limbeck.teacher.run import opened, prepare_teacher
 
@@ -80,6 +81,11 @@ def test_pairs_are_compared(tmp_path: Path) -> None:
     teacher = opened(prepared(Corpus(tmp_path / "corpus"), tmp_path / "teacher"))
 
     assert teacher.logits(["word3", "word3"], ["word3", "word9"]).argmax(axis=1).tolist() == [1, 0]
+
+
+def test_fits_are_timed_on_rows_of_train_as_many_as_are_fitted(toy_corpus: Corpus) -> None:
+    assert rows_fitted(toy_corpus) == len(toy_corpus.splits["train"])
+    assert rate_of_fitting(toy_corpus) > 0
 
 
 def test_its_time_can_be_planned(toy_corpus: Corpus) -> None:

@@ -8,6 +8,7 @@ from sklearn.metrics import f1_score
 
 from limbeck.training.dev_targets import (
     TEACHER_ROWS,
+    credibility,
     cross_entropy,
     dev_targets,
     expected_correct,
@@ -25,15 +26,17 @@ def test_without_a_teacher_the_targets_are_the_labels() -> None:
 
 
 def test_the_teacher_counts_as_a_hundred_rows() -> None:
-    """Four rows: λ = 4 / 104. Fewer than 30 rows have no temperature, so the teacher's probabilities are its own."""
+    """Four rows: a share of 100 / 104. Fewer than 30 rows have no temperature: the probabilities are its own."""
     teacher = np.eye(3)[LABELS] * math.log(2)  # 0.5, 0.25, 0.25
 
     targets = dev_targets(LABELS, teacher=teacher, models=[RIGHT])
 
-    assert teacher_share(4) == pytest.approx(100 / 104)
+    assert teacher_share(LABELS, teacher=teacher, models=[RIGHT]) == pytest.approx(100 / 104)
     assert targets[0] == pytest.approx([4 / 104 + 100 / 104 * 0.5, 100 / 104 * 0.25, 100 / 104 * 0.25])
     assert targets.sum(axis=1) == pytest.approx(np.ones(4))
-    assert teacher_share(100 * TEACHER_ROWS) < 0.01
+    many = np.tile(LABELS, 25 * TEACHER_ROWS)
+    assert teacher_share(many, teacher=np.eye(3)[many], models=[]) == pytest.approx(1 / 101)
+    assert teacher_share(LABELS, teacher=None, models=[RIGHT]) == 0
 
 
 def test_a_teacher_that_is_worse_than_a_model_does_not_count() -> None:
@@ -54,6 +57,22 @@ def test_a_teacher_counts_within_two_standard_errors_of_the_best(wrong: int, cou
     targets = dev_targets(labels, teacher=teacher, models=[model])
 
     assert (not np.isin(targets, (0, 1)).all()) == counts
+
+
+def test_a_teacher_counts_less_the_clearer_it_is_behind() -> None:
+    """One of 100 rows that only the model has right is 1.0 standard errors: erfc(1 / √2) is 0.317."""
+    labels = np.tile([0, 1], 50)
+    model = np.eye(2)[labels] * 2.0
+
+    def behind_by(rows: int) -> float:
+        return credibility(np.concatenate([-model[:rows], model[rows:]]), [model], labels)
+
+    assert behind_by(0) == 1
+    assert behind_by(1) == pytest.approx(0.317, abs=0.001)
+    assert 1 > behind_by(1) > behind_by(2) > behind_by(3) > behind_by(5) == 0
+    assert credibility(model, [-model], labels) == 1  # and no more for a teacher that is ahead
+    share = teacher_share(labels, teacher=np.concatenate([-model[:1], model[1:]]), models=[model])
+    assert share == pytest.approx(0.317 / 2, abs=0.001)
 
 
 def test_several_labels_per_row_are_mixed_class_by_class() -> None:

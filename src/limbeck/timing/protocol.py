@@ -138,14 +138,14 @@ def time_models(
     found = [TimedModel() for _ in subjects]
     if not subjects:
         return found
-    counts = list(dict.fromkeys(plan.case.threads for plan in plans))
-    steps = len(counts) + len(plans) * rounds
-    with reporter.bar("timing", total=len(subjects) * steps, unit="turns") as bar:
-        for threads in counts:
-            own = [plan for plan in plans if plan.case.threads == threads]
-            warm_up = rows_for(own[0].texts[0], WARM_UP_ROWS)
-            with _ready(subjects, threads=threads, command=command) as workers:
+    for threads in dict.fromkeys(plan.case.threads for plan in plans):
+        own = [plan for plan in plans if plan.case.threads == threads]
+        warm_up = rows_for(own[0].texts[0], WARM_UP_ROWS)
+        with _ready(subjects, threads=threads, command=command) as workers:
+            # Bars of their own: a model is loaded in seconds, and a turn may take milliseconds.
+            with reporter.bar("loading models to time", total=len(subjects), unit="models") as bar:
                 runners = _warmed_up(workers, found, rows=warm_up, bar=bar)
+            with reporter.bar("timing", total=len(subjects) * len(own) * rounds, unit="turns") as bar:
                 _take_turns(runners, own, rounds=rounds, bar=bar)
     return found
 

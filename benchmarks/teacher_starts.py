@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import mean
@@ -36,6 +36,7 @@ from limbeck.corpus.run import read_corpus  # noqa: E402
 from limbeck.progress import SilentReporter  # noqa: E402
 from limbeck.recipe.corpus import CorpusSection  # noqa: E402
 from limbeck.recipe.teacher import EncoderTeacher  # noqa: E402
+from limbeck.teacher.averaged import mean_of  # noqa: E402
 from limbeck.teacher.fine_tune import fine_tune, label_loss, start_encoder  # noqa: E402
 from limbeck.teacher.probe import fit_head  # noqa: E402
 from limbeck.timing.machine import machine_facts  # noqa: E402
@@ -135,9 +136,7 @@ def run_one(asked: argparse.Namespace, name: str, rows: str) -> None:
         answers["of the rates: best"] = max(
             (answers[f"{plan}: last"] for plan in of_rates), key=lambda found: dev_rank(found, corpus)
         )
-        answers["of the rates: mean of weights"] = answered(
-            encoder, corpus, averaged([last[plan] for plan in of_rates])
-        )
+        answers["of the rates: mean of weights"] = answered(encoder, corpus, mean_of([last[plan] for plan in of_rates]))
         encoder = start_encoder(teacher, corpus=corpus)
         fit_head(encoder, corpus.splits["train"], corpus=corpus, loss=label_loss(corpus), reporter=SilentReporter())
         answers["frozen"] = answered(encoder, corpus)
@@ -193,15 +192,6 @@ def last_of(work: Path) -> Weights:
     """The weights of the last epoch, from the checkpoint of the training."""
     found = load_file(str(work / CHECKPOINT))
     return {name.removeprefix("model."): value for name, value in found.items() if name.startswith("model.")}
-
-
-def averaged(weights: Sequence[Weights]) -> dict[str, Tensor]:
-    """The mean of the weights, number by number; whole numbers, which no training changes, from the first."""
-    first, *others = weights
-    return {
-        name: sum((one[name] for one in others), start=value) / len(weights) if value.is_floating_point() else value
-        for name, value in first.items()
-    }
 
 
 def collect(runs: Path) -> None:

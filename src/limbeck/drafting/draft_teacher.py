@@ -24,7 +24,7 @@ TEACHER_EPOCHS = 5  # at most: ten were no better for few rows (docs/teacher.md#
 # Without a GPU: some minutes of two cores, on which fine-tuning the offline encoder reads 2,400 to 3,600 tokens a
 # second. Where that is too long, `minutes` cuts it.
 FINE_TUNED_TOKENS = 1_200_000
-# Few rows leave much to chance: small encoders gain from the mean of several fine-tunings, larger ones hardly
+# Few rows leave much to chance: a small encoder at its high rate gains from the mean of several fine-tunings
 # (docs/teacher.md#several-fine-tunings). Together they read no more tokens than that either.
 FINE_TUNINGS = 3
 

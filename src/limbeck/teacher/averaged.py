@@ -6,7 +6,7 @@ arXiv:2203.05482), and then the teacher is as quick as one.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ def _finished(
     return weights, found
 
 
-def mean_of(models: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+def mean_of(models: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of every weight; whole numbers (positions) are those of the first."""
     first = models[0]
     return {
